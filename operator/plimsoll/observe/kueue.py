@@ -28,6 +28,11 @@ def left_to_kueue(
     return f"{what} has {mark}, so Kueue manages it: leave it to Kueue, or create it without that"
 
 
+def is_mark(label: str) -> bool:
+    """Whether a label is one of those that Kueue puts on what it manages."""
+    return label in _LABELS
+
+
 def _mark(labels: Mapping[str, str], gates: Iterable[str], managed_by: str) -> str | None:
     """What says so; any value of a label counts, for Kueue defaults empty ones."""
     label = next((each for each in _LABELS if each in labels), None)

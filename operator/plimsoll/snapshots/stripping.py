@@ -1,7 +1,8 @@
 """Reduce objects to what plans depend on before they are written, and drop anything private.
 
 No environment, command, argument, volume, image, log line or query, and no annotation except the
-GPU power cap of a node: a pod template keeps only its requests and placement constraints.
+GPU power cap of a node and what a Job says to be planned by: a pod template keeps only its requests
+and placement constraints.
 """
 
 from collections.abc import Mapping
@@ -11,13 +12,18 @@ import msgspec
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
-from plimsoll.kube.objects.objects import Namespace, Node, ObjectMeta, Pod
+from plimsoll.kube.objects.batch_job import BatchJob
+from plimsoll.kube.objects.objects import Labels, Namespace, Node, ObjectMeta, Pod
+from plimsoll.observe.adoption.annotations import PLANNED
+from plimsoll.observe.kueue import is_mark
+from plimsoll.observe.labels import SETTINGS
 from plimsoll.observe.nodes.power_limits import CAP
 from plimsoll.observe.views.ownership import is_own
 
 Raw = dict[str, Any]
 M = TypeVar("M", bound=ObjectMeta)
 _LEFT_OUT: Final = "left-out"
+_LOCATION: Final = "location"
 _OF_META: Final = (
     "name",
     "namespace",
@@ -66,6 +72,39 @@ def namespace_without(namespace: Namespace) -> Namespace:
     return msgspec.structs.replace(namespace, metadata=_meta(namespace.metadata))
 
 
+def job_without(job: BatchJob) -> BatchJob:
+    """A Job without what its pods are and what its controller says of them."""
+    template = msgspec.structs.replace(
+        job.spec.template,
+        metadata=ObjectMeta(labels=_marks(job.spec.template.metadata.labels)),
+    )
+    conditions = tuple(msgspec.structs.replace(c, message="") for c in job.status.conditions)
+    metadata = msgspec.structs.replace(
+        job.metadata,
+        resource_version="",
+        labels=_marks(job.metadata.labels),
+        annotations={k: v for k, v in job.metadata.annotations.items() if _is_planned(k, v)},
+    )
+    return msgspec.structs.replace(
+        job,
+        metadata=metadata,
+        spec=msgspec.structs.replace(job.spec, template=template),
+        status=msgspec.structs.replace(job.status, conditions=conditions),
+    )
+
+
+def _marks(labels: Labels) -> Labels:
+    """The labels by which a Job asks to be planned, or is another's."""
+    return {k: v for k, v in labels.items() if k.startswith(SETTINGS) or is_mark(k)}
+
+
+def _is_planned(annotation: str, value: str) -> bool:
+    """Whether an annotation says how to plan, and not where checkpoints are."""
+    field = annotation.removeprefix(SETTINGS)
+    says_where = _LOCATION in field or _LOCATION in value
+    return field != annotation and field.partition(".")[0] in PLANNED and not says_where
+
+
 def _meta(meta: M) -> M:
     return msgspec.structs.replace(meta, owner_references=(), resource_version="")
 
@@ -90,7 +129,7 @@ def _spec(spec: Mapping[str, Any]) -> Raw:
     private = ("load", "provisioning", "measuredPowerQuery")
     kept = {name: value for name, value in spec.items() if name not in private}
     if "checkpoint" in kept:
-        kept["checkpoint"] = {k: v for k, v in kept["checkpoint"].items() if k != "location"}
+        kept["checkpoint"] = {k: v for k, v in kept["checkpoint"].items() if k != _LOCATION}
     if "energySignal" in kept.get("objective", {}):
         signal = {**kept["objective"]["energySignal"], "query": _LEFT_OUT}
         kept["objective"] = {**kept["objective"], "energySignal": signal}

@@ -17,6 +17,7 @@ from plimsoll.kube.watching.workloads import manifest_of
 from plimsoll.observe.observer import Objects
 from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
 from plimsoll.snapshots.stripping import (
+    job_without,
     namespace_without,
     node_without,
     pod_without,
@@ -89,6 +90,8 @@ def manifests(objects: Objects) -> Iterator[bytes]:
     for reading in objects.targets:
         if not reading.problem:
             yield _encode(manifest_of(reading))
+    for job in objects.workloads:
+        yield _typed("batch/v1", "Job", job_without(job))
     for resource in objects.resources:
         yield _encode(resource_without(resource))
 

@@ -15,7 +15,7 @@ from plimsoll_devcluster.waiting import wait_until
 from support.programs.cli_runs import Ran, plan
 
 EXAMPLES = str(Path(__file__).parents[3] / "examples")
-KINDS = "ns,nodes,pods,priorityclasses,pdb,plimsoll,deployments,statefulsets"
+KINDS = "ns,nodes,pods,priorityclasses,pdb,plimsoll,jobs,deployments,statefulsets"
 NODES = 20
 
 

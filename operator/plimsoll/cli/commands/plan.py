@@ -10,8 +10,8 @@ ABOUT = "show the plan that the operator would make, from files"
 _MORE = """\
 PATH is a YAML or JSON file with any number of manifests, a folder of such
 files, or - for standard input. A plan depends on Nodes, Pods, Namespaces,
-PriorityClasses, PodDisruptionBudgets, Plimsoll's own kinds and the workloads
-they target; other kinds are skipped.
+PriorityClasses, PodDisruptionBudgets, Plimsoll's own kinds, the workloads they
+target and Jobs with the label plimsoll.dev/queue; other kinds are skipped.
 Objects from -f are applied to those from --cluster, and replace objects of the
 same name.
 
@@ -19,7 +19,7 @@ examples:
   plimsoll plan --cluster examples/cluster.yaml -f examples/
       plan the examples
 
-  KINDS=ns,nodes,pods,priorityclasses,pdb,plimsoll,deployments,statefulsets
+  KINDS=ns,nodes,pods,priorityclasses,pdb,plimsoll,jobs,deployments,statefulsets
   kubectl get $KINDS -A -o json >cluster.json
   plimsoll plan --cluster cluster.json -f job.yaml
       what would happen to a job, and to all others, in the real cluster

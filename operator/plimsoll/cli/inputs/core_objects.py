@@ -57,8 +57,8 @@ def is_namespaced(kind: str) -> bool:
 
 def _is_of_concern(raw: Mapping[str, Any]) -> bool:
     """Whether a Job asks to be planned, or did so before; the rest of it may be wrong."""
-    labels, template = _part(_part(raw, "metadata"), "labels"), _part(_part(raw, "spec"), "template")
-    gates = _part(template, "spec").get("schedulingGates")
+    labels = _part(_part(raw, "metadata"), "labels")
+    gates = _part(_part(_part(raw, "spec"), "template"), "spec").get("schedulingGates")
     is_gated = isinstance(gates, list) and {"name": GATE} in gates
     return bool(labels.get(QUEUE)) or is_gated
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from plimsoll.cli.inputs.sources import described
-from plimsoll.observe.observer import Objects
+from plimsoll.observe.observer import Objects, Observer
 from plimsoll.snapshots.writing import document, write
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
+from support.clusters.adopted_jobs import placed_pods, stand_in_for
+from support.clusters.adopted_lives import a_batch_job
 from support.clusters.seen import NAMESPACE, at, objects_of, pods_of
 from support.clusters.snapshot_files import TAKEN, input_of, planned, snapshot_of
 from support.objects.job_manifests import (
@@ -92,12 +94,19 @@ def everything() -> Objects:
         "serves", replicas=2, template=template, load={"queries": [a_query(SECRET)]}
     )
     nodes = [fake_node(f"n-{n}", labels={"zone": "a"}) for n in range(2)]
+    adopted_runs, adopted_waits = a_private_job("adopted-runs"), a_private_job("adopted-waits")
+    stand_in = at(stand_in_for(adopted_runs), "n-1", "n-1")
     return objects_of(
         *(edited(node, {"spec.providerID": SECRET}) for node in nodes),
         runs,
         *pods,
         edited(waits, {"metadata.annotations": {"note": SECRET}}),
         serves,
+        adopted_runs,
+        stand_in,
+        *placed_pods(adopted_runs, stand_in),
+        adopted_waits,
+        stand_in_for(adopted_waits),
         a_gpu_pod("foreign", "n-1", gpus=2),
         a_priority_class("urgent", 1000),
         BUDGET,
@@ -105,6 +114,25 @@ def everything() -> Objects:
         a_pool("h100", {"zone": "a"}, pricePerGPUHour="2.5"),
         a_power_domain("row", {"zone": "a"}, budget_watts=9000),
         a_policy_with_a_signal(),
+    )
+
+
+def a_private_job(name: str) -> Manifest:
+    """A Job that asks to be planned, with something private wherever there can be."""
+    job = a_batch_job(name)
+    private = {f"spec.template.spec.containers.0.{key}": value for key, value in PRIVATE.items()}
+    noted = {"plimsoll.dev/work.amount": "1000", "note": SECRET}
+    template = {"annotations": {"note": SECRET}, "labels": {"of": SECRET}}
+    failed = {"type": "FailureTarget", "status": "True", "reason": "Why", "message": SECRET}
+    return edited(
+        job,
+        {
+            **private,
+            "metadata.annotations": noted,
+            "metadata.labels": {**job["metadata"]["labels"], "of": SECRET},
+            "spec.template.metadata": template,
+            "status": {"active": 0, "conditions": [failed]},
+        },
     )
 
 
@@ -134,6 +162,32 @@ def test_what_is_read_again_is_the_same_problem(tmp_path: Path) -> None:
     assert input_of(objects).problem.jobs
 
 
+def test_adopted_jobs_are_read_again_with_their_pods(tmp_path: Path) -> None:
+    objects = everything()
+    again = described([str(snapshot_of(objects, tmp_path))], (), TAKEN).objects
+    for which in (objects, again):
+        snapshot = Observer().snapshot(which, TAKEN)
+        jobs = {view.resource.metadata.name: view for view in snapshot.jobs}
+        runs, waits = jobs["job-adopted-runs"], jobs["job-adopted-waits"]
+        assert [pod.node for pod in runs.pods] == ["n-1", "n-1"]
+        assert not waits.pods
+        assert (runs.refusal, waits.refusal) == (None, None)
+        assert runs.workload is not None
+        assert runs.workload.uid == "uid-Job-adopted-runs"
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    ["checkpoint.location", "checkpoint", "password", "work.amount"],
+)
+def test_of_annotations_only_those_by_which_a_job_is_planned_are_written(annotation: str) -> None:
+    said = {annotation: f'{{"location": "{SECRET}"}}'}
+    text = b"".join(document(planned(objects_of(a_batch_job(annotations=said))))).decode()
+    assert SECRET not in text
+    kept = b"".join(document(planned(objects_of(a_batch_job(annotations={"work.amount": "7"})))))
+    assert b'"plimsoll.dev/work.amount":"7"' in kept
+
+
 def test_the_plan_stands_in_the_file_with_when_it_was_made(tmp_path: Path) -> None:
     text = snapshot_of(everything(), tmp_path).read_text()
     head = text.splitlines()[0]
@@ -154,6 +208,7 @@ def test_each_object_has_a_line_of_its_own(tmp_path: Path) -> None:
             objects.resources,
             objects.priority_classes,
             objects.budgets,
+            objects.workloads,
         )
     )
 
