@@ -32,7 +32,15 @@ _OF_META: Final = (
     "creationTimestamp",
     "deletionTimestamp",
 )
-_OF_POD_SPEC: Final = ("nodeSelector", "tolerations", "overhead", "resources")
+_OF_POD_SPEC: Final = (
+    "nodeSelector",
+    "tolerations",
+    "overhead",
+    "readinessGates",
+    "resources",
+    "schedulerName",
+    "terminationGracePeriodSeconds",
+)
 _OF_CONTAINER: Final = ("name", "resources", "restartPolicy")
 _LEARNED: Final = {
     "GPUPool": ("spot", "power"),

@@ -15,6 +15,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import wait_until
+from support.clusters.adopted_lives import a_batch_job, adopted, create
 from support.clusters.pod_lives import name_of
 from support.clusters.scene import GROUP, SECONDS, Scene
 from support.objects.job_manifests import a_priority_class, a_queue, a_template, a_training_job
@@ -36,6 +37,7 @@ def operator(control_plane: Cluster, snapshots: Path) -> Iterator[OperatorProces
         "PLIMSOLL_SNAPSHOT_DIR": str(snapshots),
         "PLIMSOLL_SNAPSHOT_SECONDS": "0",
         "PLIMSOLL_SNAPSHOTS_KEPT": "4",
+        "PLIMSOLL_ADOPTS_JOBS": "true",
     }
     with OperatorProcess(control_plane.kubeconfig, environment) as process:
         yield process
@@ -168,6 +170,44 @@ async def test_a_user_who_may_but_list_can_simulate(
     kinds = {request.partition("?")[0].rpartition("/")[2] for request in proxy.requests}
     assert {request.partition(" ")[0] for request in proxy.requests} == {"GET"}
     assert {"nodes", "pods", "trainingjobs", "poddisruptionbudgets"} <= kinds
+
+
+@asynchronous
+async def test_a_user_who_may_not_list_jobs_is_denied_what_depends_on_them(
+    scene: Scene,
+    control_plane: Cluster,
+    lister: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    await asyncio.to_thread(adopted, scene, a_batch_job("asks"))
+    proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
+    async with proxy.running() as door:
+        config = kubeconfig(tmp_path, door.server, token=lister)
+        arguments = ("explain", "job-asks", "--kubeconfig", config)
+        ran = await asyncio.to_thread(run, capsys, *arguments)
+    assert ran.status == 2
+    assert "the cluster denies access: jobs.batch is forbidden: " in ran.err
+
+
+def test_an_adopted_job_is_seen_with_its_pods(
+    scene: Scene, control_plane: Cluster, snapshots: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene.add_nodes(fake_node("adopting", gpus=2))
+    scene.running(adopted(scene, a_batch_job("runs", gpus=1)))
+    waits = adopted(scene, a_batch_job("waits"))
+    scene.until(waits, reason="InsufficientGPUs")
+    create(scene, a_batch_job("other", queue=None, held=False, suspend=True))
+    ran = asked(control_plane, capsys, "explain", "job-runs", "-n", scene.namespace)
+    assert ran.status == 0, ran.err
+    runs = json.loads(ran.out)["job"]
+    assert (runs["action"], runs["place"][0]["nodes"]) == ("Keep", {"adopting": 2})
+    ran = asked(control_plane, capsys, "explain", "job-waits", "-n", scene.namespace)
+    assert json.loads(ran.out)["job"]["message"] == scene.status(waits)["message"]
+    ran = run(capsys, "replay", str(max(snapshots.glob("*.json"))), "-o", "json")
+    assert ran.status == 0, (ran.out, ran.err)
+    (why,) = json.loads(ran.out)["waiting"]
+    assert why["job"]["message"] == scene.status(waits)["message"]
 
 
 def kubeconfig(folder: Path, server: str, **user: str) -> str:

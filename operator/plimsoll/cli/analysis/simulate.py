@@ -10,6 +10,7 @@ from plimsoll.cli.output.explanation import hours, spots, why_lines, wrapped
 from plimsoll.cli.output.results import Moved, Simulated, Simulation
 from plimsoll.cli.output.writing import width, written
 from plimsoll.errors import BadInput
+from plimsoll.observe.labels import QUEUE
 
 _MINUTE, _HOUR = 60, 3600
 
@@ -19,7 +20,8 @@ def simulated(options: argparse.Namespace) -> str:
     cluster = given(options, options.filename)
     if not cluster.after.applied:
         paths = ", ".join(options.filename)
-        raise BadInput([f"{paths}: nothing to simulate: add a TrainingJob or InferenceJob"])
+        kinds = f"a TrainingJob, an InferenceJob, or a Job with the label {QUEUE}"
+        raise BadInput([f"{paths}: nothing to simulate: add {kinds}"])
     before = trial(cluster.before.objects, cluster.now, cluster.effort)
     after = trial(cluster.after.objects, cluster.now, cluster.effort)
     result = simulation(before, after, cluster.after.applied)

@@ -1,6 +1,7 @@
 """The cluster that files describe: what it holds, with and without what is applied to it.
 
-Objects of kinds that no plan depends on are skipped and counted.
+Objects of kinds that no plan depends on are skipped and counted. With a Job that asks to be planned
+comes the TrainingJob that the operator would create for it.
 """
 
 from collections import Counter
@@ -14,6 +15,7 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.cli.inputs.entries import Entry, Key, entries, is_read
 from plimsoll.cli.inputs.manifests import Manifest, Problem, manifests
+from plimsoll.cli.inputs.stand_ins import as_applied, stand_ins
 from plimsoll.errors import BadInput
 from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
@@ -67,8 +69,11 @@ def before_and_after(
     Everything is read once. See `described` for the rest.
     """
     reading = _Reading(now)
-    held, given = {**reading.take(live), **reading.read(cluster)}, reading.read(files)
-    applied = _applied(held, given)
+    held = _applied({}, {**reading.take(live), **reading.read(cluster)})
+    # For a Job that an API server holds, the operator has done what is to be done.
+    held |= reading.stand_ins([each for each in held.values() if not each.manifest.is_live], held)
+    applied = _applied(held, reading.read(files))
+    applied |= reading.stand_ins(applied.values(), {**held, **applied})
     after = {**held, **applied}
     has_nodes = may_be_empty or any(isinstance(each.content, Node) for each in after.values())
     if not reading.problems and not has_nodes:
@@ -115,6 +120,16 @@ class _Reading:
             found.update((entry.key, entry) for entry in entries)
         return found
 
+    def stand_ins(self, given: Iterable[Entry], there: Mapping[Key, Entry]) -> dict[Key, Entry]:
+        """What stands for the Jobs among what is given, over what is there."""
+        found: dict[Key, Entry] = {}
+        for each in stand_ins(given, there, self._now):
+            if isinstance(each, Entry):
+                found[each.key] = each
+            else:
+                self.problems.append(str(each))
+        return _applied(there, found)
+
     def _entries(self, manifest: Manifest | Problem) -> Iterable[Entry]:
         if isinstance(manifest, Manifest) and not is_read(manifest):
             self.ignored[manifest.kind] += 1
@@ -139,7 +154,12 @@ def _applied(held: Mapping[Key, Entry], given: Mapping[Key, Entry]) -> dict[Key,
 
 def _over(old: Entry | None, new: Entry) -> Entry:
     """The new entry; a hand-written one keeps the UID and status of the old one."""
-    if old is None or new.manifest.is_live or not isinstance(new.content, Resource):
+    if new.manifest.is_live:
+        return new
+    if isinstance(new.content, BatchJob):
+        there = old.content if old is not None and isinstance(old.content, BatchJob) else None
+        return Entry(new.key, new.manifest, as_applied(new.content, there))
+    if old is None or not isinstance(new.content, Resource):
         return new
     kept = {"metadata": old.content.metadata, "status": getattr(old.content, "status", None)}
     return Entry(new.key, new.manifest, new.content.model_copy(update=kept))

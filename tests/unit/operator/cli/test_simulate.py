@@ -126,7 +126,8 @@ def test_a_job_that_runs_already_is_simulated_with_its_new_size(
 def test_a_file_without_jobs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran = simulated(tmp_path, capsys, gpu_pool())
     assert ran.status == 2
-    assert ran.err.endswith("job.yaml: nothing to simulate: add a TrainingJob or InferenceJob\n")
+    said = "a TrainingJob, an InferenceJob, or a Job with the label plimsoll.dev/queue\n"
+    assert ran.err.endswith(f"job.yaml: nothing to simulate: add {said}")
 
 
 def test_what_is_wrong_with_the_job_is_reported_by_field(
