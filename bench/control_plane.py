@@ -216,11 +216,20 @@ def raw_pod(index: int, node: str) -> Manifest:
     }
 
 
-class Bindings:
-    """When each pod was first seen bound, by a watch in a thread."""
+def name_of(item: Manifest) -> str:
+    """An object's name."""
+    return item["metadata"]["name"]
 
-    def __init__(self, api: ApiServer) -> None:
+
+class Bindings:
+    """When each pod was first seen bound, by a watch in a thread.
+
+    `key` is what a pod is known by.
+    """
+
+    def __init__(self, api: ApiServer, key: Callable[[Manifest], str] = name_of) -> None:
         self._seen: dict[str, float] = {}
+        self._key = key
         self._api = api
         self._over = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -252,7 +261,7 @@ class Bindings:
         for event in self._api.watch(PODS):
             item = event["object"]
             if item.get("spec", {}).get("nodeName"):
-                self._seen.setdefault(item["metadata"]["name"], time.monotonic())
+                self._seen.setdefault(self._key(item), time.monotonic())
 
 
 class ReasonTimer:
