@@ -15,9 +15,10 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.adopted_lives import a_batch_job, adopted, create
+from support.clusters.adopted_lives import adopted, create
 from support.clusters.pod_lives import name_of
 from support.clusters.scene import GROUP, SECONDS, Scene
+from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import a_priority_class, a_queue, a_template, a_training_job
 from support.programs.asynchronous import asynchronous
 from support.programs.cli_runs import Ran, run, written

@@ -41,7 +41,6 @@ _KUBE: Mapping[str, type[KubeObject]] = {
     "Pod": Pod,
     "PriorityClass": PriorityClass,
     "PodDisruptionBudget": PodDisruptionBudget,
-    "Job": BatchJob,
 }
 _EVERYWHERE = {
     "Namespace",
@@ -73,7 +72,6 @@ def objects_of(  # noqa: PLR0913 - each is a kind of thing that can be seen
         priority_classes=[each for each in found if isinstance(each, PriorityClass)],
         budgets=[each for each in found if isinstance(each, PodDisruptionBudget)],
         namespaces=[each for each in found if isinstance(each, Namespace)],
-        workloads=[each for each in found if isinstance(each, BatchJob)],
         reports=tuple(reports),
         gpu_faults=tuple(gpu_faults),
         demands=tuple(demands),

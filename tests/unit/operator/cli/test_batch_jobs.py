@@ -8,10 +8,10 @@ import pytest
 
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.adopted_jobs import placed_pods, stand_in_for
-from support.clusters.adopted_lives import a_batch_job
+from support.clusters.adopted_jobs import a_stand_in, placed_pods
 from support.clusters.seen import at, objects_of
 from support.clusters.snapshot_files import snapshot_of
+from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import a_training_job
 from support.objects.manifests import edited
 from support.programs.cli_runs import Ran, plan, run, written
@@ -116,7 +116,7 @@ def test_a_job_without_the_label_is_skipped(
 def a_running_job(folder: Path) -> tuple[Manifest, str]:
     """A Job of two workers that runs, and the snapshot of its cluster."""
     job = edited(a_batch_job(), {"spec.suspend": False, "status": {"active": 2}})
-    stand_in = at(stand_in_for(job), "node", "node")
+    stand_in = at(a_stand_in(job), "node", "node")
     objects = objects_of(NODE, job, stand_in, *placed_pods(job, stand_in))
     return edited(a_batch_job(held=False), IN_TEAM), str(snapshot_of(objects, folder))
 

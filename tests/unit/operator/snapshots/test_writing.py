@@ -13,10 +13,10 @@ from plimsoll.snapshots.writing import document, write
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.adopted_jobs import placed_pods, stand_in_for
-from support.clusters.adopted_lives import a_batch_job
+from support.clusters.adopted_jobs import a_stand_in, placed_pods
 from support.clusters.seen import NAMESPACE, at, objects_of, pods_of
 from support.clusters.snapshot_files import TAKEN, input_of, planned, snapshot_of
+from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import (
     a_gpu_pod,
     a_policy,
@@ -95,7 +95,7 @@ def everything() -> Objects:
     )
     nodes = [fake_node(f"n-{n}", labels={"zone": "a"}) for n in range(2)]
     adopted_runs, adopted_waits = a_private_job("adopted-runs"), a_private_job("adopted-waits")
-    stand_in = at(stand_in_for(adopted_runs), "n-1", "n-1")
+    stand_in = at(a_stand_in(adopted_runs), "n-1", "n-1")
     return objects_of(
         *(edited(node, {"spec.providerID": SECRET}) for node in nodes),
         runs,
@@ -106,7 +106,7 @@ def everything() -> Objects:
         stand_in,
         *placed_pods(adopted_runs, stand_in),
         adopted_waits,
-        stand_in_for(adopted_waits),
+        a_stand_in(adopted_waits),
         a_gpu_pod("foreign", "n-1", gpus=2),
         a_priority_class("urgent", 1000),
         BUDGET,

@@ -14,8 +14,9 @@ from plimsoll.acting.adoption.changes import (
 )
 from plimsoll.acting.writes.adoption import held, let_go
 from plimsoll_devcluster.manifest import Manifest
+from support.clusters.adopted_jobs import a_stand_in, seen_job
 from support.clusters.seen import seen
-from support.objects.batch_jobs import GATE, a_batch_job, a_stand_in, seen_job
+from support.objects.batch_jobs import GATE, a_batch_job
 from support.objects.job_manifests import a_training_job
 
 SUSPENDED = [{"type": "Suspended", "status": "True"}]

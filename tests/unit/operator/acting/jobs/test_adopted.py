@@ -16,15 +16,9 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Assignment, GpuType, NodeName, RoleName
+from support.clusters.adopted_jobs import a_pod_of_job, a_stand_in, seen_job
 from support.clusters.seen import NAMESPACE, seen
-from support.objects.batch_jobs import (
-    GATE,
-    STAND_IN_UID,
-    a_batch_job,
-    a_pod_of_job,
-    a_stand_in,
-    seen_job,
-)
+from support.objects.batch_jobs import GATE, a_batch_job
 from support.objects.job_manifests import a_gpu_pod
 
 NAME = JobName(f"TrainingJob/{NAMESPACE}/job-train")
@@ -111,7 +105,7 @@ def test_a_gang_is_sent_to_its_nodes_only_when_all_its_pods_are_there_and_fit() 
     step = stepped(job, stand_in, first, second)
     assert sent(step) == [("train-0", "a", "0"), ("train-1", "b", "1")]
     labels = writes(step).placed[0].labels
-    assert labels["plimsoll.dev/job-uid"] == STAND_IN_UID
+    assert labels["plimsoll.dev/job-uid"] == "uid-TrainingJob-job-train"
     assert labels["plimsoll.dev/revision"] == "1"
     full = stepped(job, stand_in, first, second, a_gpu_pod("other", "b", gpus=4))
     assert (full.workload, full.waits) == (None, True)

@@ -3,8 +3,9 @@
 from plimsoll.acting.step import SentPod
 from plimsoll.acting.writes.gated_pods import sent_to
 from plimsoll.observe.snapshot import PodView
+from support.clusters.adopted_jobs import a_pod_of_job, a_stand_in, seen_job
 from support.clusters.seen import NOW, seen
-from support.objects.batch_jobs import GATE, a_batch_job, a_pod_of_job, a_stand_in, seen_job
+from support.objects.batch_jobs import GATE, a_batch_job
 
 
 def a_waiting_pod() -> PodView:

@@ -7,7 +7,8 @@ from plimsoll.errors import UnusableWorkload
 from plimsoll.observe.adoption.batch_jobs import stand_in_name
 from plimsoll.observe.adoption.stand_ins import is_stand_in, stand_in_of
 from plimsoll_devcluster.manifest import Manifest
-from support.objects.batch_jobs import JOB_UID, a_batch_job, read_job
+from support.clusters.adopted_jobs import read_job
+from support.objects.batch_jobs import a_batch_job
 
 
 def standing(job: Manifest) -> TrainingJob:
@@ -46,13 +47,16 @@ def test_size_gpus_and_wishes_follow_from_the_job_and_what_it_runs_is_left_out()
     assert "schedulingGates" not in template["spec"]
     assert spec.checkpoint.save_seconds == 20
     assert spec.workload_ref is not None
-    assert (spec.workload_ref.uid, spec.workload_ref.gpu_resource) == (JOB_UID, "nvidia.com/gpu")
+    assert (spec.workload_ref.uid, spec.workload_ref.gpu_resource) == (
+        "uid-Job-train",
+        "nvidia.com/gpu",
+    )
 
 
 def test_it_belongs_to_the_job_and_goes_with_it() -> None:
     manifest = stand_in_of(read_job(a_batch_job())).manifest
     (owner,) = manifest["metadata"]["ownerReferences"]
-    assert (owner["kind"], owner["uid"], owner["controller"]) == ("Job", JOB_UID, True)
+    assert (owner["kind"], owner["uid"], owner["controller"]) == ("Job", "uid-Job-train", True)
 
 
 def test_annotations_say_the_rest() -> None:

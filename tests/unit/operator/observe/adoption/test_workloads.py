@@ -7,15 +7,9 @@ import pytest
 from plimsoll.observe.adoption.workloads import Workload
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll_devcluster.manifest import Manifest
+from support.clusters.adopted_jobs import a_pod_of_job, a_stand_in, seen_job
 from support.clusters.seen import seen
-from support.objects.batch_jobs import (
-    QUEUE,
-    STAND_IN_UID,
-    a_batch_job,
-    a_pod_of_job,
-    a_stand_in,
-    seen_job,
-)
+from support.objects.batch_jobs import QUEUE, a_batch_job
 from support.objects.job_manifests import a_training_job
 
 KUEUE = "kueue.x-k8s.io/queue-name"
@@ -144,7 +138,7 @@ def test_the_size_of_an_elastic_job_is_no_change_of_its_shape() -> None:
 
 
 def test_a_training_job_without_its_job_is_refused_and_has_no_pods() -> None:
-    ref = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-of-train"}
+    ref = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-Job-train"}
     forged = a_training_job("forged", workloadRef={**ref, "gpuResource": "nvidia.com/gpu"})
     snapshot = seen(a_job(), a_stand_in(a_batch_job()), forged, a_pod_of_job(0))
     views = {view.resource.metadata.name: view for view in snapshot.jobs}
@@ -154,12 +148,12 @@ def test_a_training_job_without_its_job_is_refused_and_has_no_pods() -> None:
 
 
 def test_a_forger_who_comes_first_does_not_take_the_jobs_stand_in() -> None:
-    ref = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-of-train"}
+    ref = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-Job-train"}
     fields = {**ref, "gpuResource": "nvidia.com/gpu"}
     for name in ("a-forged", "z-forged"):
         forged = a_training_job(name, workloadRef=fields)
         snapshot = seen(a_job(), a_stand_in(a_batch_job()), forged)
-        assert [*snapshot.adopted.views] == [STAND_IN_UID]
+        assert [*snapshot.adopted.views] == ["uid-TrainingJob-job-train"]
         assert [*snapshot.adopted.orphans] == [f"uid-TrainingJob-{name}"]
 
 
