@@ -16,7 +16,7 @@ from harness.commands import missing
 from harness.deployed_operator import DeployedOperator
 from harness.evidence import collect
 from harness.gpu_nodes import Nodes, borrowed
-from harness.images import build_operator
+from harness.images import build_operator, build_training
 from harness.real_cluster import RealCluster, open_real_cluster
 from harness.release import Release
 from harness.requirements import require, what_lacks
@@ -89,6 +89,14 @@ def image(cluster: RealCluster) -> str:
     built = build_operator(os.environ)
     cluster.load(built)
     return built
+
+
+@pytest.fixture(scope="session")
+def trainer(cluster: RealCluster) -> str:
+    """The image of workers that train."""
+    image = build_training(os.environ)
+    cluster.load(image)
+    return image
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """A gang that really trains is resized, killed, driven out, and comes out as if it had not been."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,7 +7,6 @@ import pytest
 
 from harness.deployed_operator import DeployedOperator
 from harness.gpu_nodes import Nodes, borrowed
-from harness.images import build_training
 from harness.real_cluster import PATIENCE_SECONDS, RealCluster
 from harness.release import Release
 from harness.scenes import open_scene
@@ -39,14 +37,6 @@ class Runs:
     noticed: tuple[Start, ...]
     status: Manifest
     reasons: frozenset[str]
-
-
-@pytest.fixture(scope="module")
-def trainer(cluster: RealCluster) -> str:
-    """The image of workers that train."""
-    image = build_training(os.environ)
-    cluster.load(image)
-    return image
 
 
 @pytest.fixture(scope="module")

@@ -89,6 +89,67 @@ def a_training_run(
 ) -> TrainingRun:
     """A job that trains in a folder of its own."""
     folder = shared / name
+    job = a_training_job(
+        name,
+        workers=workers,
+        template={"spec": a_training_pod(folder, image=image, step_seconds=step_seconds)},
+        work={"amount": STEPS, "unit": "steps"},
+        checkpoint={"saveSeconds": SAVE_SECONDS, "restoreSeconds": 20},
+        faultTolerance={"backoff": {"initial": "1s", "max": "1s"}},
+    )
+    return TrainingRun(job, folder)
+
+
+def a_batch_training_run(
+    name: str, *, workers: int, shared: Path, image: str, step_seconds: float
+) -> TrainingRun:
+    """An indexed batch/v1 Job whose pods find each other as torchrun users have them do it.
+
+    It needs a headless Service of its name; see `a_service`.
+    """
+    folder = shared / name
+    pod = a_training_pod(folder, image=image, step_seconds=step_seconds)
+    (container,) = pod["containers"]
+    container["resources"]["limits"] = {"nvidia.com/gpu": 1}
+    container["command"] = [
+        "torchrun",
+        f"--nnodes={workers}",
+        "--nproc-per-node=1",
+        "--node-rank=$(JOB_COMPLETION_INDEX)",
+        f"--master-addr={name}-0.{name}",
+        "--master-port=29500",
+        "/app/train.py",
+    ]
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "labels": {"plimsoll.dev/queue": "default"}},
+        "spec": {
+            "parallelism": workers,
+            "completions": workers,
+            "completionMode": "Indexed",
+            "template": {"spec": {**pod, "subdomain": name, "restartPolicy": "Never"}},
+        },
+    }
+    return TrainingRun(job, folder)
+
+
+def a_service(name: str) -> Manifest:
+    """The headless Service through which a Job's pods find each other, ready or not."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {"batch.kubernetes.io/job-name": name},
+        },
+    }
+
+
+def a_training_pod(folder: Path, *, image: str, step_seconds: float) -> Manifest:
+    """The spec of a pod that trains in a folder, which is made."""
     folder.mkdir()
     variables = {
         "TRAIN_FOLDER": "/training",
@@ -101,22 +162,13 @@ def a_training_run(
         "env": [{"name": key, "value": value} for key, value in variables.items()],
         "volumeMounts": [{"name": "training", "mountPath": "/training"}],
     }
-    volume = {"name": "training", "hostPath": {"path": f"{SHARED}/{name}", "type": "Directory"}}
-    pod = {
+    where = {"path": f"{SHARED}/{folder.name}", "type": "Directory"}
+    return {
         "containers": [container],
-        "volumes": [volume],
+        "volumes": [{"name": "training", "hostPath": where}],
         # What they write is ours to read and delete.
         "securityContext": {"runAsUser": os.getuid(), "runAsGroup": os.getgid()},
     }
-    job = a_training_job(
-        name,
-        workers=workers,
-        template={"spec": pod},
-        work={"amount": STEPS, "unit": "steps"},
-        checkpoint={"saveSeconds": SAVE_SECONDS, "restoreSeconds": 20},
-        faultTolerance={"backoff": {"initial": "1s", "max": "1s"}},
-    )
-    return TrainingRun(job, folder)
 
 
 def an_example(name: str, *, workers: int, image: str, command: Sequence[str]) -> Manifest:
