@@ -6,10 +6,13 @@ from plimsoll_simulator.cluster.patches import Raw
 
 
 def as_applied(resource: Resource) -> Raw:
-    """An object without what the API server and the operator have added."""
-    meta = resource.metadata
+    """An object without what the API server and the operator have added.
+
+    An adopted job has no other controller here, so it is a job like any.
+    """
+    meta, wire = resource.metadata, resource.wire()
     return {
-        **resource.wire(),
+        **wire,
         "apiVersion": API_VERSION,
         "kind": resource.definition.kind,
         "metadata": {
@@ -18,5 +21,6 @@ def as_applied(resource: Resource) -> Raw:
             "labels": meta.labels,
             "annotations": meta.annotations,
         },
+        "spec": {name: value for name, value in wire["spec"].items() if name != "workloadRef"},
         "status": {},
     }

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.cli.inputs.sources import described
@@ -19,6 +20,7 @@ from plimsoll_simulator.trace.jobs import traced_jobs
 from plimsoll_simulator.trace.node_events import node_events
 from plimsoll_simulator.trace.trace import Trace, trace
 from plimsoll_simulator.twin import BEGINS, Twin, TwinTerms
+from support.clusters.adopted_lives import a_batch_job
 
 NODES = """
 apiVersion: v1
@@ -29,6 +31,9 @@ status: {allocatable: {cpu: "64", memory: 512Gi, nvidia.com/gpu: "8"}}
 """
 SLACK_HOURS = 0.05
 """What starting and ending pods, and noticing both, may take."""
+
+
+RATES = '[{"type": "H100", "throughput": [{"workers": 2, "rate": 1}]}]'
 
 
 def a_cluster(folder: Path, *more: str) -> Objects:
@@ -63,6 +68,15 @@ def test_an_undisturbed_job_takes_as_long_as_it_says(tmp_path: Path) -> None:
     assert found.waited_hours == pytest.approx(0, abs=SLACK_HOURS)
     assert found.jct_hours == pytest.approx(2, abs=SLACK_HOURS)
     assert (found.most_gpus, found.restarts, found.lost_gpu_hours) == (8, 0, 0)
+
+
+def test_a_job_that_stands_for_another_controllers_runs_as_its_own(tmp_path: Path) -> None:
+    said = {"work.amount": "3600", "accelerators": RATES}
+    job = yaml.safe_dump(a_batch_job(workers=2, annotations=said))
+    found = trace(a_cluster(tmp_path, job), (), ())
+    (figures,) = job_figures(lived(found))
+    assert figures.name == "default/job-train"
+    assert (figures.most_gpus, figures.jct_hours) == (2, pytest.approx(1, abs=SLACK_HOURS))
 
 
 def test_a_faster_type_is_chosen_and_shortens_it(tmp_path: Path) -> None:
