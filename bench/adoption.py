@@ -19,9 +19,10 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import cycle
 from pathlib import Path
 
-from control_plane import GPU, NAMESPACE, PODS, ROOT, Bindings, cpu_seconds, family, say
+from control_plane import GPU, ROOT, Bindings, cpu_seconds, family, say
 from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.crds import install_crds
@@ -32,13 +33,16 @@ from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.waiting import wait_until
 
-STAND_INS = f"/apis/plimsoll.dev/v1alpha1/namespaces/{NAMESPACE}/trainingjobs"
-WORKLOADS: Mapping[str, str] = {"Job": f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"}
-"""Where the workloads of each kind are created."""
+PODS = "/api/v1/pods"
+STAND_INS = "/apis/plimsoll.dev/v1alpha1/trainingjobs"
+WORKLOADS: Mapping[str, tuple[str, str]] = {"Job": ("/apis/batch/v1", "jobs")}
+"""The group and the plural of each kind of workload."""
+MOST_OF_ONE = 1000
+"""How many jobs of one namespace are planned, unless a PlacementPolicy says otherwise."""
 JOB_NAME = "batch.kubernetes.io/job-name"
 PLACED_AT = "plimsoll.dev/placed-at"
 WRITTEN = ("jobs", "trainingjobs", "trainingjobs/status", "pods", "events")
-FINISHERS = 8
+CREATORS = 8
 
 
 @dataclass
@@ -68,13 +72,15 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--gpus-per-node", type=int, default=8)
     parser.add_argument("--jobs", type=int, default=2000)
+    parser.add_argument("--namespaces", type=int, default=4)
     parser.add_argument("--kind", choices=sorted(WORKLOADS), default="Job")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for each phase")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--log", type=Path, help="keep the operator's log here")
     arguments = parser.parse_args()
-    if not 1 <= arguments.jobs <= arguments.nodes * arguments.gpus_per_node:
-        raise SystemExit("--jobs: must be 1 or more, and at most the GPUs of all nodes")
+    most = min(arguments.nodes * arguments.gpus_per_node, arguments.namespaces * MOST_OF_ONE)
+    if not 1 <= arguments.jobs <= most:
+        raise SystemExit(f"--jobs: must be 1 to {most}, the GPUs and what is planned of namespaces")
     programs = find_programs(os.environ)
     with ControlPlane(programs, service_account_admission=False) as plane:
         figures = asdict(measured(plane, arguments))
@@ -96,7 +102,9 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
         api,
         (fake_node(f"n{i}", GPU, arguments.gpus_per_node) for i in range(arguments.nodes)),
     )
-    binding = Bindings(api, job_of)
+    for name in namespaces(arguments):
+        api.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    binding = Bindings(api, job_of, path=PODS)
     say(f"{arguments.jobs} plain Jobs")
     run_plain(api, binding, arguments, figures)
     with OperatorProcess(plane.kubeconfig, {"PLIMSOLL_ADOPTS_JOBS": "true"}) as operator:
@@ -117,7 +125,7 @@ def run_plain(
     """Create Jobs that nobody plans, wait until their pods are bound, and remove them."""
     names = [f"raw-{i}" for i in range(arguments.jobs)]
     started, at = time.monotonic(), datetime.now(UTC)
-    api.create_all(WORKLOADS[arguments.kind], map(plain_job, names))
+    create(api, arguments, map(plain_job, names))
     say(f"created in {time.monotonic() - started:.0f} s")
     bound = binding.wait(names, arguments.timeout)
     figures.raw_pods_per_second = rate(bound.values(), started)
@@ -127,15 +135,37 @@ def run_plain(
         "made": since(at, (pod["metadata"]["creationTimestamp"] for pod in pods.values())),
         "bound": since(at, map(bound_time, pods.values())),
     }
-    remove(api, arguments, names)
+    remove(api, arguments)
 
 
-def remove(api: ApiServer, arguments: argparse.Namespace, names: Iterable[str]) -> None:
-    """Remove Jobs and their pods."""
-    path = WORKLOADS[arguments.kind]
-    with ThreadPoolExecutor(FINISHERS) as pool:
-        query = "propagationPolicy=Background"
-        for _ in pool.map(api.delete, [f"{path}/{name}?{query}" for name in names]):
+def namespaces(arguments: argparse.Namespace) -> list[str]:
+    """The namespaces of the Jobs."""
+    return [f"team-{i}" for i in range(arguments.namespaces)]
+
+
+def everywhere(kind: str) -> str:
+    """The path of all workloads of a kind."""
+    group, plural = WORKLOADS[kind]
+    return f"{group}/{plural}"
+
+
+def create(api: ApiServer, arguments: argparse.Namespace, jobs: Iterable[Manifest]) -> None:
+    """Create Jobs, many at a time, in all namespaces in turn."""
+    group, plural = WORKLOADS[arguments.kind]
+    paths = (f"{group}/namespaces/{name}/{plural}" for name in cycle(namespaces(arguments)))
+    with ThreadPoolExecutor(CREATORS) as pool:
+        for _ in pool.map(api.create, paths, jobs):
+            pass
+
+
+def remove(api: ApiServer, arguments: argparse.Namespace) -> None:
+    """Remove all Jobs and their pods."""
+    group, plural = WORKLOADS[arguments.kind]
+    of = [each["metadata"] for each in api.items(everywhere(arguments.kind))]
+    query = "propagationPolicy=Background"
+    paths = [f"{group}/namespaces/{m['namespace']}/{plural}/{m['name']}?{query}" for m in of]
+    with ThreadPoolExecutor(CREATORS) as pool:
+        for _ in pool.map(api.delete, paths):
             pass
     say("the Jobs are deleted")
     wait_until(
@@ -156,7 +186,7 @@ def run_planned(
     names = [f"held-{i}" for i in range(arguments.jobs)]
     cpu = operator_cpu(operator)
     started, at = time.monotonic(), datetime.now(UTC)
-    api.create_all(WORKLOADS[arguments.kind], map(held_job, names))
+    create(api, arguments, map(held_job, names))
     say(f"created in {time.monotonic() - started:.0f} s")
     bound = binding.wait(names, arguments.timeout)
     figures.jobs_per_second = rate(bound.values(), started)
@@ -172,7 +202,7 @@ def run_planned(
     stand_ins = {each["metadata"]["name"]: each for each in api.items(STAND_INS)}
     require_room(pods, arguments.gpus_per_node)
     require_planned_places(pods, stand_ins)
-    jobs = api.items(WORKLOADS[arguments.kind])
+    jobs = api.items(everywhere(arguments.kind))
     figures.phases = phases(at, jobs, stand_ins.values(), pods.values())
 
 

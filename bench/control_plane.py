@@ -224,12 +224,14 @@ def name_of(item: Manifest) -> str:
 class Bindings:
     """When each pod was first seen bound, by a watch in a thread.
 
-    `key` is what a pod is known by.
+    `key` is what a pod is known by, `path` where the pods are.
     """
 
-    def __init__(self, api: ApiServer, key: Callable[[Manifest], str] = name_of) -> None:
+    def __init__(
+        self, api: ApiServer, key: Callable[[Manifest], str] = name_of, *, path: str = PODS
+    ) -> None:
         self._seen: dict[str, float] = {}
-        self._key = key
+        self._key, self._path = key, path
         self._api = api
         self._over = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -258,7 +260,7 @@ class Bindings:
                 self._over.wait(RECONNECT_SECONDS)
 
     def _see_all(self) -> None:
-        for event in self._api.watch(PODS):
+        for event in self._api.watch(self._path):
             item = event["object"]
             if item.get("spec", {}).get("nodeName"):
                 self._seen.setdefault(self._key(item), time.monotonic())
