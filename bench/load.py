@@ -266,10 +266,15 @@ def own_kubeconfig(plane: ControlPlane) -> Path:
         plane.api,
         ACCOUNT,
         NAMESPACE,
-        cluster_rules=yaml.safe_load((RIGHTS / "cluster-role-rules.yaml").read_text()),
-        own_rules=yaml.safe_load((RIGHTS / "role-rules.yaml").read_text()),
+        cluster_rules=[*rules("cluster-role"), *rules("adoption")],
+        own_rules=rules("role"),
     )
     return with_token(plane.kubeconfig, token, plane.kubeconfig.with_name("operator"))
+
+
+def rules(what: str) -> list[Manifest]:
+    """What one of the chart's files of rights grants."""
+    return yaml.safe_load((RIGHTS / f"{what}-rules.yaml").read_text())
 
 
 def fill(bench: Bench) -> None:

@@ -9,12 +9,19 @@ from plimsoll_devcluster.waiting import wait_until
 GROUP = "/apis/plimsoll.dev/v1alpha1"
 NODES = "/api/v1/nodes"
 PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+POLICIES = (
+    f"{ADMISSION}/mutatingadmissionpolicybindings",
+    f"{ADMISSION}/mutatingadmissionpolicies",
+)
 EMPTY_SECONDS = 30
 
 
 def cluster_objects(api: ApiServer) -> frozenset[str]:
-    """Return the paths of all nodes, priority classes and cluster-wide objects of ours."""
-    collections = [NODES, PRIORITY_CLASSES, *_our_collections(api, namespace=None)]
+    """Return the paths of all nodes, priority classes, policies for Jobs and objects of ours."""
+    # Before 1.36 Kubernetes has no such policies.
+    policies = [each for each in POLICIES if api.exists(each)]
+    collections = [NODES, PRIORITY_CLASSES, *policies, *_our_collections(api, namespace=None)]
     return frozenset(
         f"{collection}/{item['metadata']['name']}"
         for collection in collections

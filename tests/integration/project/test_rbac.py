@@ -31,13 +31,12 @@ from support.clusters.target_lives import a_targeting_job, a_workload
 from support.objects.job_manifests import an_inference_job
 from support.objects.manifests import training_job
 from support.programs.asynchronous import asynchronous, until
-from support.project.rights import Right, granted, needed, rules_in
+from support.project.rights import Right, cluster_rules, granted, needed, own_rules
 from support.servers.worker_endpoint import a_token
 
 ROOT = Path(__file__).parents[3]
-CHART = ROOT / "charts" / "plimsoll" / "files"
-CLUSTER_RULES = rules_in(CHART / "cluster-role-rules.yaml")
-OWN_RULES = rules_in(CHART / "role-rules.yaml")
+CLUSTER_RULES = cluster_rules()
+OWN_RULES = own_rules()
 SEARCH_SECONDS = 90
 
 

@@ -7,6 +7,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import yaml
 
+from support.project.pages import ROOT
+
+_FILES = ROOT / "charts" / "plimsoll" / "files"
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
@@ -24,6 +27,19 @@ class Right(NamedTuple):
 def rules_in(file: Path) -> list[dict[str, Any]]:
     """Return the rules of a Role."""
     return yaml.safe_load(file.read_text())
+
+
+def cluster_rules() -> list[dict[str, Any]]:
+    """Return what the operator may do in the whole cluster, unless Jobs are left out."""
+    return [
+        *rules_in(_FILES / "cluster-role-rules.yaml"),
+        *rules_in(_FILES / "adoption-rules.yaml"),
+    ]
+
+
+def own_rules() -> list[dict[str, Any]]:
+    """Return what the operator may do in its own namespace."""
+    return rules_in(_FILES / "role-rules.yaml")
 
 
 def granted(rules: Iterable[dict[str, Any]]) -> set[Right]:

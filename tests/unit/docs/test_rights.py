@@ -3,9 +3,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from support.project.pages import ROOT
-from support.project.rights import granted, rules_in
+from support.project.rights import cluster_rules, granted, own_rules
 
-FILES = ROOT / "charts" / "plimsoll" / "files"
 PAGE = ROOT / "docs" / "guides" / "security.md"
 ROW = re.compile(r"^\| (`[^|]+`) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
@@ -18,11 +17,8 @@ def listed_in(page: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def test_each_right_of_the_operator_is_listed_with_its_reason() -> None:
-    rules = [
-        rule for name in ("cluster-role", "role") for rule in rules_in(FILES / f"{name}-rules.yaml")
-    ]
     verbs: dict[str, set[str]] = {}
-    for right in granted(rules):
+    for right in granted([*cluster_rules(), *own_rules()]):
         resource, _, part = right.resource.partition("/")
         name = resource + f".{right.group}" * bool(right.group) + f"/{part}" * bool(part)
         verbs.setdefault(name, set()).add(right.verb)
