@@ -27,7 +27,10 @@ from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
 from plimsoll_devcluster.waiting import wait_until
+from support.clusters.adopted_lives import adopted, change, path_of, stand_in_path
+from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload
+from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import an_inference_job
 from support.objects.manifests import training_job
 from support.programs.asynchronous import asynchronous, until
@@ -87,7 +90,11 @@ async def operator_behind(
     async with proxy.running() as door:
         config = folder / "kubeconfig"
         write_secret(config, kubeconfig(door.server, token))
-        environment = {"KUBECONFIG": str(config), "PLIMSOLL_NAMESPACE": namespace}
+        environment = {
+            "KUBECONFIG": str(config),
+            "PLIMSOLL_NAMESPACE": namespace,
+            "PLIMSOLL_ADOPTS_JOBS": "true",
+        }
         operator = OperatorProcess(cluster.kubeconfig, environment)
         try:
             await asyncio.to_thread(operator.start)
@@ -149,6 +156,25 @@ def use_all_rights(api: ApiServer, namespace: str) -> None:
     api.merge(gang, {"spec": {"suspend": False}})  # it finds the Service that it had before
 
 
+def adopt(scene: Scene) -> None:
+    """Have the operator plan a Job, hear of its checkpoints, and remove what stood for it."""
+    job = a_batch_job(held=False, suspend=True, workers=1)
+    scene.running(adopted(scene, job))
+    said = {"metadata": {"annotations": {"plimsoll.dev/checkpoint.interval": "5m"}}}
+    change(scene, job, said)
+    wait_until(
+        lambda: scene.api.get(stand_in_path(scene, job))["spec"]["checkpoint"]["interval"] == "5m",
+        timeout_seconds=SEARCH_SECONDS,
+        what="what stands for the Job says so too",
+    )
+    scene.api.delete(f"{path_of(scene, job)}?propagationPolicy=Orphan")
+    wait_until(
+        lambda: not scene.api.exists(stand_in_path(scene, job)),
+        timeout_seconds=SEARCH_SECONDS,
+        what="nothing stands for the Job",
+    )
+
+
 def target(api: ApiServer, kind: str, namespace: str) -> str:
     """Have the operator scale a workload, and place its pods; the path of the job."""
     name = kind.lower()
@@ -196,6 +222,7 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
 
     async with operator_behind(proxy, control_plane, tmp_path, token, namespace) as (door, process):
         await asyncio.to_thread(use_all_rights, api, namespace)
+        await asyncio.to_thread(adopt, Scene(api, namespace))
         worker = api.get(f"/api/v1/namespaces/{namespace}/pods/finetune-bert-worker-0")
         await asyncio.to_thread(report_without_a_right, process, worker)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())

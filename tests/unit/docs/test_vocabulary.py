@@ -13,12 +13,12 @@ from support.project.pages import ROOT, rows
 DOCS = ROOT / "docs"
 REASONS = DOCS / "reference" / "reasons.md"
 NOTHING_TO_DO = """
-Admitted Adopted AlreadyRuns AmbiguousSelector BackoffLimitExceeded BatchChanged BudgetRestored CapRefused
-CapsApplied CapsPending Completed Cordoned DeadlineAtRisk DeadlineKept DeadlineMissed
-Deleting Draining Evicted Failed InCohortReclamation InsufficientResources
-InterruptionNotice InvalidSpec Leading LoadMeasured LoadUnknown LowerPriority ManagedElsewhere
-MetricsAwaited Migrated NodeLeft NotLeader NotReady Pending PlanDropped Planned PowerCapped
-PowerMeasured PowerOvershoot PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined
+Admitted Adopted AlreadyRuns AmbiguousSelector BackoffLimitExceeded BatchChanged BudgetRestored
+CapRefused CapsApplied CapsPending Completed Cordoned DeadlineAtRisk DeadlineKept DeadlineMissed
+Deleting Draining Evicted Failed InCohortReclamation InsufficientResources InterruptionNotice
+InvalidSpec Leading LoadMeasured LoadUnknown LowerPriority ManagedElsewhere MetricsAwaited
+Migrated NodeLeft NotLeader NotReady Pending PlanDropped Planned PowerCapped PowerMeasured
+PowerOvershoot PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined
 QueueNotFound RebalanceRecommended Released Reserved Resized Running Saving ScaledToZero
 ShapeChanged SignalMeasured SignalUnknown SpotShare Stale Starting SucceededGetScale Suspended
 TargetContested Unhealthy WithinBudget
