@@ -282,7 +282,8 @@ def phases(
         "created": since(at, map(created, jobs)),
         "stand_in_created": since(at, map(created, stand_ins)),
         "admitted": since(at, (changed(each, "Admitted") for each in stand_ins)),
-        "resumed": since(at, (changed(each, "Suspended") for each in jobs)),
+        # Its controller has seen that the Job is resumed.
+        "resumed": since(at, (each["status"]["startTime"] for each in jobs)),
         "made": since(at, map(created, pods)),
         "sent": since(at, (unix(int(pod["metadata"]["labels"][PLACED_AT])) for pod in pods)),
         "bound": since(at, map(bound_time, pods)),
