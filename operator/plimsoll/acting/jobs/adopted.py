@@ -10,14 +10,15 @@ The status is written before the workload follows from it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from plimsoll.acting.conditions.conditions import Fact, whole_second, with_conditions
 from plimsoll.acting.jobs.ending import not_deleting
 from plimsoll.acting.jobs.gang_start import node_refused, started, starting, waits_for_room
-from plimsoll.acting.jobs.refusal import is_refused
+from plimsoll.acting.jobs.refusal import is_refused, pods_refused
 from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
 from plimsoll.acting.pods.occupancy import needs_of_pod
-from plimsoll.acting.step import JobEvent, SentPod, Step, Turn, WorkloadWrites
+from plimsoll.acting.step import JobEvent, Refusal, SentPod, Step, Turn, WorkloadWrites
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.adoption.workload_view import Outcome, WorkloadView
@@ -33,6 +34,7 @@ from plimsoll.observe.labels import (
 )
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.observe.whole_numbers import whole_number
+from plimsoll.planning.disruption.backoff import terms_of
 from plimsoll.vocabulary.reasons import Reason
 
 
@@ -98,13 +100,45 @@ def _runs(
     if size not in (None, workload.parallelism):
         writes = WorkloadWrites(workload.reference, workload.uid, size=size)
         return Step(view, status, events=events, workload=writes)
+    late = _has_made_too_few(there, placement, workload, status, turn)
+    if late is not None:
+        return pods_refused(view, late, turn)
     placed, waits = _sent(there, placement, workload, status, turn)
     if placed:
         labelled = tuple(_labelled(job, pod, place) for pod, place in placed)
         writes = WorkloadWrites(workload.reference, workload.uid, placed=labelled)
         return Step(view, status, events=events, workload=writes, waits=waits)
     step = _observed(view, there, status, turn, events)
+    if status.started_time is None and step.rests_until is None:
+        step = replace(step, rests_until=_pods_are_due(workload, turn))
     return replace(step, waits=step.waits or waits)
+
+
+def _has_made_too_few(
+    there: Sequence[PodView],
+    placement: TrainingPlacement,
+    workload: WorkloadView,
+    status: TrainingJobStatus,
+    turn: Turn,
+) -> Refusal | None:
+    """Why a gang cannot start: its controller has not made all its pods in time, which a quota or
+    a webhook may forbid. None if it has, or may still.
+    """
+    due, until = min(workload.due, placement.workers), _pods_are_due(workload, turn)
+    if status.started_time is not None or len(there) >= due or until is None or turn.now < until:
+        return None
+    name = workload.reference.name
+    return Refusal(
+        f"{workload.reference} has made {len(there)} of {due} pods in time: kubectl describe job"
+        f" {name} says what is in their way",
+        reason=Reason.PODS_READY_TIMEOUT,
+    )
+
+
+def _pods_are_due(workload: WorkloadView, turn: Turn) -> datetime | None:
+    """By when the controller must have made its pods; None: that is unknown, or has no limit."""
+    limit = terms_of(turn.snapshot.policy).timeout
+    return workload.since + limit if workload.since is not None and limit else None
 
 
 def _there(view: JobView) -> list[PodView]:

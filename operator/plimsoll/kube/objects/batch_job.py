@@ -1,5 +1,6 @@
 """A batch/v1 Job, reduced to the fields by which it is planned, held and placed."""
 
+from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -57,11 +58,16 @@ class BatchJobCondition(Wire, frozen=True):
 
 
 class BatchJobStatus(Wire, frozen=True):
-    """How many pods run, have succeeded and have failed."""
+    """How many pods run, have succeeded and have failed, and since when pods may run.
+
+    `failed_indexes` are the numbers given up by an indexed Job, such as `1,3-5`.
+    """
 
     active: int = 0
     succeeded: int = 0
     failed: int = 0
+    failed_indexes: str = ""
+    start_time: datetime | None = None
     conditions: tuple[BatchJobCondition, ...] = ()
 
 

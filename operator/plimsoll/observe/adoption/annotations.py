@@ -18,6 +18,8 @@ PLANNED: Final = frozenset(
     {"accelerators", "checkpoint", "disruption", "spot", "topology", "work", "workers"}
 )
 _OF_WORKERS: Final = frozenset({"allowed", "max", "min", "minMemoryPerGPU"})
+_MOST_SAID: Final = 16_384
+"""Characters of all such annotations of one workload: they are read with each of its versions."""
 _ELSEWHERE: Final = {
     "batch": "an adopted job's batch stays as its program has it: remove the annotation",
     "checkpoint.location": "is not passed on to adopted pods: set it in the pod template",
@@ -36,9 +38,15 @@ def fields_said(annotations: Mapping[str, str]) -> Fields:
 
     Raises UnusableWorkload, which names the annotation and the remedy.
     """
+    paths = [*_paths(annotations)]
+    said = sum(len(path) + len(annotations[f"{SETTINGS}{path}"]) for path in paths)
+    if said > _MOST_SAID:
+        raise UnusableWorkload(
+            f"annotations {SETTINGS}…: have {said:,} characters together: say it in {_MOST_SAID:,}"
+        )
     fields: Fields = {}
     # The shortest first: an object, then what is said of its fields one by one.
-    for path in sorted(_paths(annotations), key=lambda each: (each.count("."), each)):
+    for path in sorted(paths, key=lambda each: (each.count("."), each)):
         _require_planned(path)
         _put(fields, path, _value(annotations[f"{SETTINGS}{path}"]))
     inner = fields.get("workers")

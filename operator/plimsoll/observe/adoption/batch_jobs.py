@@ -19,6 +19,7 @@ from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.labels import GATE, QUEUE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.template_shape import template_shape
+from plimsoll.observe.whole_numbers import whole_number
 
 API_VERSION: Final = "batch/v1"
 KIND: Final = "Job"
@@ -160,7 +161,8 @@ def view_of(job: BatchJob) -> WorkloadView:
     spec, status = job.spec, job.status
     to_come = spec.parallelism
     if spec.completions is not None:
-        to_come = min(to_come, max(0, spec.completions - status.succeeded))
+        ended = status.succeeded + _count(status.failed_indexes)
+        to_come = min(to_come, max(0, spec.completions - ended))
     elif status.succeeded:
         to_come = min(to_come, status.active)  # a work queue: none start once one has succeeded
     return WorkloadView(
@@ -170,9 +172,19 @@ def view_of(job: BatchJob) -> WorkloadView:
         at_rest=spec.suspend and (job.has_condition("Suspended") or not status.active),
         parallelism=spec.parallelism,
         due=to_come,
+        since=None if spec.suspend else status.start_time,
         failures=status.failed,
         outcome=_outcome(job),
     )
+
+
+def _count(indexes: str) -> int:
+    """How many numbers a text such as `1,3-5` names."""
+    found = 0
+    for part in filter(None, indexes.split(",")):
+        first, _, last = part.partition("-")
+        found += (whole_number(last or first) or 0) - (whole_number(first) or 0) + 1
+    return found
 
 
 def _outcome(job: BatchJob) -> Outcome | None:

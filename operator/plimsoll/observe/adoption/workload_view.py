@@ -1,6 +1,7 @@
 """An adopted workload, as its job's step sees it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from plimsoll.kube.watching.workloads import Reference
 
@@ -19,7 +20,8 @@ class WorkloadView:
 
     `suspended`: it is to run no pods; `at_rest`: its controller has seen that, so that it may be
     resumed. It is to run `parallelism` pods at once, and now `due`, as not so many are left.
-    `failures`: how many pods have failed. `outcome` is None until it has ended.
+    `since`: when it was last resumed, None if that is unknown. `failures`: how many pods have
+    failed. `outcome` is None until it has ended.
     """
 
     reference: Reference
@@ -28,5 +30,6 @@ class WorkloadView:
     at_rest: bool
     parallelism: int
     due: int
+    since: datetime | None = None
     failures: int = 0
     outcome: Outcome | None = None

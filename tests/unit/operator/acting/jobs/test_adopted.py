@@ -126,6 +126,19 @@ def test_a_pod_that_replaces_another_goes_where_that_was() -> None:
     assert status_of(step).restarts == 1
 
 
+def test_a_gang_whose_pods_are_never_made_gives_up_its_place() -> None:
+    stand_in = a_stand_in(a_batch_job(), "a", "b")
+    recently = a_job(RUNS, startTime="2026-11-21T11:58:00Z")
+    step = stepped(recently, stand_in, a_pod_of_job(0))
+    assert status_of(step).placement is not None
+    assert step.rests_until is not None
+    late = stepped(a_job(RUNS, startTime="2026-11-21T10:00:00Z"), stand_in, a_pod_of_job(0))
+    assert status_of(late).placement is None
+    assert late.status.reason == "PodsReadyTimeout"
+    assert "Job train has made 1 of 2 pods in time" in late.status.message
+    assert writes(late).suspend is True
+
+
 def test_only_as_many_pods_are_awaited_as_are_left_to_do() -> None:
     queue = a_batch_job(workers=2, completions=5, completionMode="NonIndexed")
     queue["spec"]["suspend"] = False

@@ -57,6 +57,11 @@ def test_what_cannot_be_said_by_an_annotation_names_it_and_the_remedy(
     assert words in str(error.value)
 
 
+def test_no_more_is_read_than_anybody_needs() -> None:
+    with pytest.raises(UnusableWorkload, match="characters together: say it in 16,384"):
+        said(accelerators="[" + "{}," * 10_000 + "{}]")
+
+
 def test_a_field_of_what_is_no_object_is_refused() -> None:
     with pytest.raises(UnusableWorkload, match="checkpoint is given as a whole already"):
         said(checkpoint="5m", checkpoint__interval="5m")

@@ -65,7 +65,13 @@ def test_what_a_pod_says_of_another_job_does_not_count() -> None:
 
 @pytest.mark.parametrize(
     ("status", "due"),
-    [({}, 2), ({"succeeded": 4}, 1), ({"succeeded": 5}, 0), ({"succeeded": 9}, 0)],
+    [
+        ({}, 2),
+        ({"succeeded": 4}, 1),
+        ({"succeeded": 5}, 0),
+        ({"succeeded": 9}, 0),
+        ({"succeeded": 1, "failedIndexes": "0,2-3"}, 1),
+    ],
 )
 def test_no_more_pods_are_due_than_are_left_to_succeed(status: Manifest, due: int) -> None:
     queue = a_batch_job(completions=5, completionMode="NonIndexed")
