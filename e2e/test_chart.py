@@ -16,6 +16,7 @@ from harness.release import CHART
 pytestmark = pytest.mark.usefixtures("helm")
 
 DIGEST = "sha256:" + "0" * 64
+POLICIES_SERVED = ("admissionregistration.k8s.io/v1/MutatingAdmissionPolicy",)
 VARIATIONS: dict[str, tuple[str, ...]] = {
     "as it is": (),
     "one replica": ("replicaCount=1",),
@@ -26,6 +27,7 @@ VARIATIONS: dict[str, tuple[str, ...]] = {
     "crds by hand": ("crds.install=false",),
     "account": ("serviceAccount.name=mine", "serviceAccount.annotations.a/b=c"),
     "no user roles": ("rbac.aggregateToUserRoles=false",),
+    "no adoption": ("adoption.enabled=false",),
     "targets": (
         "rbac.targets[0].apiGroup=leaderworkerset.x-k8s.io",
         "rbac.targets[0].resource=leaderworkersets",
@@ -65,6 +67,7 @@ WRONG = {
     "no digest": "image.digest=latest",
     "no image": "image.repository=",
     "what the chart sets": "env[0].name=PLIMSOLL_PORT",
+    "what a value sets": "env[0].name=PLIMSOLL_ADOPTS_JOBS",
     "unknown within": "snapshots.folder=/tmp",
     "too impatient": "agent.operatorTimeoutSeconds=1",
 }
@@ -75,8 +78,12 @@ def settings(values: Sequence[str]) -> list[str]:
 
 
 @functools.cache
-def rendered(*values: str, name: str = "plimsoll") -> list[dict[str, Any]]:
-    text = run("helm", "template", name, CHART, "--namespace=home", *settings(values))
+def rendered(
+    *values: str, name: str = "plimsoll", served: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """What is installed where the API server also serves these kinds."""
+    flags = [f"--api-versions={kind}" for kind in served]
+    text = run("helm", "template", name, CHART, "--namespace=home", *flags, *settings(values))
     return [document for document in yaml.safe_load_all(text) if document]
 
 
@@ -160,6 +167,39 @@ def test_the_agents_policy_is_for_the_account_that_they_run_as() -> None:
             for each in of_kind(documents, kind)
         ]
         assert sorted(bound).count(account) == 2
+
+
+def test_the_policy_for_jobs_is_the_one_that_is_tested() -> None:
+    for name in ("plimsoll", "mine"):
+        documents = rendered(name=name, served=POLICIES_SERVED)
+        (policy,) = of_kind(documents, "MutatingAdmissionPolicy")
+        written = (CHART / "files" / "adoption-policy.yaml").read_text()
+        assert policy["spec"] == yaml.safe_load(written)
+        (binding,) = of_kind(documents, "MutatingAdmissionPolicyBinding")
+        assert binding["spec"] == {"policyName": policy["metadata"]["name"]}
+        assert name in policy["metadata"]["name"]
+
+
+def test_there_is_no_policy_for_jobs_where_it_is_not_served_or_not_wanted() -> None:
+    off = rendered("adoption.enabled=false", served=POLICIES_SERVED)
+    for documents in (rendered(), off):
+        assert not of_kind(documents, "MutatingAdmissionPolicy")
+        assert not of_kind(documents, "MutatingAdmissionPolicyBinding")
+
+
+@pytest.mark.parametrize(("values", "adopts"), [((), True), (("adoption.enabled=false",), False)])
+def test_the_operator_may_change_jobs_just_if_it_plans_them(
+    values: tuple[str, ...], *, adopts: bool
+) -> None:
+    documents = rendered(*values)
+    (container,) = pod_of(documents)["containers"]
+    assert {"name": "PLIMSOLL_ADOPTS_JOBS", "value": str(adopts).lower()} in container["env"]
+    (role,) = (r for r in of_kind(documents, "ClusterRole") if r["metadata"]["name"] == "plimsoll")
+    always, added = (
+        yaml.safe_load((CHART / "files" / f"{name}-rules.yaml").read_text())
+        for name in ("cluster-role", "adoption")
+    )
+    assert role["rules"] == [*always, *(added if adopts else ())]
 
 
 def test_the_operators_selector_finds_no_agent() -> None:

@@ -48,6 +48,7 @@ def namespace(server: ControlPlane) -> None:
 
 def rendered(*values: str, name: str = "plimsoll") -> str:
     given = [f"--set={value}" for value in values]
+    given.append("--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")
     return run("helm", "template", name, CHART, f"--namespace={NAMESPACE}", *given)
 
 

@@ -160,7 +160,7 @@ def test_the_gates_of_others_are_kept(api: ApiServer, namespace: str) -> None:
 
 def test_all_else_of_a_job_is_kept(api: ApiServer, namespace: str) -> None:
     """The Job is put together anew, so nothing may be lost of it."""
-    pod = {
+    pod: Manifest = {
         "containers": [
             {
                 **a_container(),
@@ -173,7 +173,7 @@ def test_all_else_of_a_job_is_kept(api: ApiServer, namespace: str) -> None:
         "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}] * 2,
     }
     meta = {"annotations": {"example.com/a": ""}, "finalizers": ["example.com/mine"]}
-    given = {"metadata": meta, "pod": pod, "completions": 3, "completionMode": "Indexed"}
+    given: Manifest = {"metadata": meta, "pod": pod, "completions": 3, "completionMode": "Indexed"}
     held = admitted(api, namespace, a_plain_job(queue="own", **given))
     left = admitted(api, namespace, a_plain_job(queue="", **given))
     assert is_held(held)

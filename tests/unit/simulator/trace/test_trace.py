@@ -20,7 +20,7 @@ from plimsoll_simulator.trace.jobs import traced_jobs
 from plimsoll_simulator.trace.node_events import node_events
 from plimsoll_simulator.trace.trace import Trace, trace
 from plimsoll_simulator.twin import BEGINS, Twin, TwinTerms
-from support.clusters.adopted_lives import a_batch_job
+from support.objects.batch_jobs import a_batch_job
 
 NODES = """
 apiVersion: v1
