@@ -1,5 +1,7 @@
 """Objects as their users applied them."""
 
+from typing import cast
+
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.resource import Resource
 from plimsoll_simulator.cluster.patches import Raw
@@ -11,6 +13,7 @@ def as_applied(resource: Resource) -> Raw:
     An adopted job has no other controller here, so it is a job like any.
     """
     meta, wire = resource.metadata, resource.wire()
+    spec = cast("Raw", wire["spec"])
     return {
         **wire,
         "apiVersion": API_VERSION,
@@ -21,6 +24,6 @@ def as_applied(resource: Resource) -> Raw:
             "labels": meta.labels,
             "annotations": meta.annotations,
         },
-        "spec": {name: value for name, value in wire["spec"].items() if name != "workloadRef"},
+        "spec": {name: value for name, value in spec.items() if name != "workloadRef"},
         "status": {},
     }

@@ -121,8 +121,9 @@ def _has_made_too_few(
     status: TrainingJobStatus,
     turn: Turn,
 ) -> Refusal | None:
-    """Why a gang cannot start: its controller has not made all its pods in time, which a quota or
-    a webhook may forbid. None if it has, or may still.
+    """Why a gang cannot start: its controller has not made all its pods in time; None if it may.
+
+    A quota or a webhook may forbid it.
     """
     due, until = min(workload.due, placement.workers), _pods_are_due(workload, turn)
     if status.started_time is not None or len(there) >= due or until is None or turn.now < until:
