@@ -282,8 +282,8 @@ def phases(
         "created": since(at, map(created, jobs)),
         "stand_in_created": since(at, map(created, stand_ins)),
         "admitted": since(at, (changed(each, "Admitted") for each in stand_ins)),
-        # Its controller has seen that the Job is resumed.
-        "resumed": since(at, (each["status"]["startTime"] for each in jobs)),
+        "resumed": since(at, map(written, jobs)),
+        "started": since(at, (each["status"]["startTime"] for each in jobs)),
         "made": since(at, map(created, pods)),
         "sent": since(at, (unix(int(pod["metadata"]["labels"][PLACED_AT])) for pod in pods)),
         "bound": since(at, map(bound_time, pods)),
@@ -311,6 +311,13 @@ def changed(item: Manifest, condition: str) -> str:
     conditions = item.get("status", {}).get("conditions", [])
     (found,) = (each for each in conditions if each["type"] == condition)
     return found["lastTransitionTime"]
+
+
+def written(job: Manifest) -> str:
+    """When the operator last wrote to a Job."""
+    entries = job["metadata"].get("managedFields", ())
+    (found,) = (each for each in entries if each["manager"] == "plimsoll")
+    return found["time"]
 
 
 def bound_time(pod: Manifest) -> str:
