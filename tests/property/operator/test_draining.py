@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.acting.jobs.inference import inference_step
+from plimsoll.acting.patches import gate_patch
 from plimsoll.acting.pods.manifest import milli_gpus, template_of
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.pods.template_hash import template_hash
 from plimsoll.acting.step import Step, Turn
-from plimsoll.acting.writes.patches import gate_patch
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.observe.snapshot import JobName, JobView, PodView
 from plimsoll.planning.actions import Action, Resize

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plimsoll.acting.writes.patches import merge_patch
+from plimsoll.acting.patches import merge_patch
 from plimsoll.api.model import wire_of
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.batch_job import BatchJob

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from plimsoll.acting.cluster.cluster_status import ClusterResource, ClusterStatus
 from plimsoll.acting.cluster.power_status import power_events
-from plimsoll.acting.writes.patches import status_patch
+from plimsoll.acting.patches import status_patch
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION
 from plimsoll.api.power_domain import PowerDomain, PowerDomainStatus
 from plimsoll.errors import PlimsollError

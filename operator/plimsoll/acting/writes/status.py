@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from plimsoll.acting.patches import status_operations, status_patch
 from plimsoll.acting.step import Step
-from plimsoll.acting.writes.patches import status_operations, status_patch
 from plimsoll.api.definition import GROUP, VERSION
 from plimsoll.api.kinds import JobStatus
 from plimsoll.errors import Conflict, Invalid

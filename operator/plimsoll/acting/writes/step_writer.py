@@ -2,9 +2,9 @@
 
 from typing import Any, Protocol
 
+from plimsoll.acting.patches import gate_patch, label_patch
 from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Step
 from plimsoll.acting.writes.gated_pods import PodSender
-from plimsoll.acting.writes.patches import gate_patch, label_patch
 from plimsoll.acting.writes.pods import PodMaker, together
 from plimsoll.acting.writes.status import StatusWriter
 from plimsoll.acting.writes.targets import TargetWriter

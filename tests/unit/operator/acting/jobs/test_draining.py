@@ -6,9 +6,9 @@ import pytest
 
 from plimsoll.acting.jobs.draining import NOTICE_DRAIN, SETTLED
 from plimsoll.acting.jobs.inference import inference_step
+from plimsoll.acting.patches import gate_patch
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
-from plimsoll.acting.writes.patches import gate_patch
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Action, Preempt, Resize

@@ -3,9 +3,9 @@
 from typing import Any
 
 from plimsoll.acting.jobs.inference import inference_step
+from plimsoll.acting.patches import label_patch
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
-from plimsoll.acting.writes.patches import label_patch
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest

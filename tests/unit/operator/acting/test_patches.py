@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from plimsoll.acting.writes.patches import merge_patch, status_operations, status_patch
+from plimsoll.acting.patches import merge_patch, status_operations, status_patch
 from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
 from plimsoll_simulator.cluster.patches import merged
 
