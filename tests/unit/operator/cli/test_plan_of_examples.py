@@ -45,12 +45,13 @@ def by_name(lines: Iterable[Report]) -> dict[str, Report]:
 
 
 def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
+    prefixes = {"TrainingJob": "", "InferenceJob": "", "Job": "job-"}
     written = [
-        each["metadata"]["name"]
-        for folder in ("jobs", "scaling", "targets")
+        f"{prefixes[each['kind']]}{each['metadata']['name']}"
+        for folder in ("jobs", "scaling", "targets", "workloads")
         for path in (EXAMPLES / folder).glob("*.yaml")
         for each in yaml.safe_load_all(path.read_text())
-        if each["kind"] in ("TrainingJob", "InferenceJob")
+        if each["kind"] in prefixes
     ]
     assert sorted(line["name"] for line in report["jobs"]) == sorted(written)
     for line in report["jobs"]:
@@ -145,6 +146,7 @@ def test_the_operators_own_way_to_plan_gives_the_same_plan() -> None:
         resources=resources.all(),
         priority_classes=given.objects.priority_classes,
         targets=given.objects.targets,
+        workloads=given.objects.workloads,
     )
     snapshot = Observer().snapshot(objects, NOW)
     plan_input = plan_input_of(snapshot, ProblemBuilder())
