@@ -168,7 +168,7 @@ class Operator:
             budgets=tuple(watch.budgets.objects.values()),
             namespaces=tuple(watch.namespaces.objects.values()),
             targets=self._targets.readings(),
-            workloads=tuple(watch.jobs.objects.values()),
+            workloads=tuple(watch.jobs.objects.values()) if watch.jobs is not None else (),
             reports=self._registry.current(now),
             gpu_faults=measured.gpu_faults,
             demands=measured.demands,
@@ -205,7 +205,8 @@ class Operator:
 
     def wrote_workload(self, job: BatchJob) -> None:
         """Take in an adopted workload as written, before the watch reports it."""
-        self._watch.jobs.applied(job)
+        if self._watch.jobs is not None:
+            self._watch.jobs.applied(job)
 
     def doubted(self, reference: Reference) -> None:
         """Read a target again: its replica count differs from the assumed one."""

@@ -59,13 +59,13 @@ class ClusterWatch:
         self.priority_classes = watch(PRIORITY_CLASSES, PriorityClass)
         self.budgets = watch(POD_DISRUPTION_BUDGETS, PodDisruptionBudget)
         self.namespaces = watch(NAMESPACES, Namespace)
-        self.jobs = watch(BATCH_JOBS, BatchJob, _of_concern)
-        self._adopts_jobs = adopts_jobs
+        # One that is never run would be reported as stale for ever.
+        self.jobs = watch(BATCH_JOBS, BatchJob, _of_concern) if adopts_jobs else None
 
     @property
     def _all(self) -> tuple[ListWatch[Any], ...]:
         found = (self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces)
-        return (*found, self.jobs) if self._adopts_jobs else found
+        return (*found, self.jobs) if self.jobs is not None else found
 
     def parts(self) -> list[Part]:
         """The parts that keep them current while they run."""

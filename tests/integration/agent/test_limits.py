@@ -7,7 +7,13 @@ import pytest
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.fake_nodes import NODES
-from support.programs.agent_process import AgentAccount, AgentProcess, Operator
+from plimsoll_devcluster.waiting import wait_until
+from support.programs.agent_process import (
+    REPORT_SECONDS,
+    AgentAccount,
+    AgentProcess,
+    Operator,
+)
 from support.programs.nvml_gpus import FakeGpus, NvmlError, PowerGpus
 
 pytestmark = pytest.mark.usefixtures("operator_lease")
@@ -78,7 +84,12 @@ def test_the_reported_limit_is_the_one_that_the_gpu_keeps_to(
     gpus.set(0, board=500)
     agent.start()
     agent.until_reported("500,700")
-    assert agent.metric("plimsoll_agent_power_limit_watts", gpu="0") == 500
+    # It is measured after the node says so.
+    wait_until(
+        lambda: agent.metric("plimsoll_agent_power_limit_watts", gpu="0") == 500,
+        timeout_seconds=REPORT_SECONDS,
+        what="the metric says so too",
+    )
 
 
 def test_a_gpu_that_does_not_keep_to_its_limit_is_reported_until_it_does(

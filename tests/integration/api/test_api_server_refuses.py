@@ -23,6 +23,8 @@ DRY_RUN = "?dryRun=All&fieldValidation=Strict"
 CORE = {
     "Node": "/api/v1/nodes",
     "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "Job": "/apis/batch/v1/namespaces/{namespace}/jobs",
+    "Service": "/api/v1/namespaces/{namespace}/services",
     "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments",
 }
 

@@ -13,3 +13,12 @@ async def test_programs_that_do_not_watch_list_all_that_is_watched() -> None:
         watch = ClusterWatch(client, WatchTerms(), adopts_jobs=True, changed=lambda: None)
     listed = {f"watch of {resource.plural}" for resource, _ in (*CORE, JOBS)}
     assert {part.name for part in watch.parts()} == listed
+
+
+@asynchronous
+async def test_what_is_not_watched_is_not_reported_as_stale() -> None:
+    nowhere = Endpoint("http://localhost", None, lambda: None)
+    async with KubeClient.to(nowhere) as client:
+        watch = ClusterWatch(client, WatchTerms(), adopts_jobs=False, changed=lambda: None)
+    assert watch.jobs is None
+    assert "watch of jobs" not in {part.name for part in watch.parts()}
