@@ -96,13 +96,15 @@ def until_condition(scene: Scene, job: Manifest, kind: str) -> Manifest:
 def until_size(scene: Scene, job: Manifest, workers: int) -> None:
     """Wait until a TrainingJob is placed with so many workers."""
 
-    def has_size() -> bool:
-        if not scene.api.exists(scene.path("TrainingJob", job["metadata"]["name"])):
-            return False  # it is made anew
-        placement: Manifest = scene.status(job).get("placement") or {}
-        return placement.get("workers") == workers
-
     name = job["metadata"]["name"]
+    collection = scene.path("TrainingJob", name).rpartition("/")[0]
+
+    def has_size() -> bool:
+        # It may be made anew just now, and then is in the list or not.
+        jobs = [each for each in scene.api.items(collection) if each["metadata"]["name"] == name]
+        placements: list[Manifest] = [each.get("status", {}).get("placement", {}) for each in jobs]
+        return [each.get("workers") for each in placements] == [workers]
+
     wait_until(has_size, timeout_seconds=SECONDS, what=f"{name} has {workers} workers")
 
 
