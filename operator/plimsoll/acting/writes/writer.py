@@ -49,7 +49,7 @@ large, and one namespace's reports must not keep the API server from all others.
 PATIENCE = 5
 """How often creating pods may fail in the server, in 15 s, before that counts as a refusal."""
 STUCK_SECONDS = 10.0
-"""A step tried for longer is stuck: only its own job waits for it."""
+"""A step tried for longer is stuck: only its own job waits for it, and is not moved."""
 SHORTEST_REST_SECONDS = 0.5
 MOST_DOUBLINGS = 4
 _log = logs.logger(__name__)
@@ -90,10 +90,20 @@ class _Failures:
 
 @dataclass(frozen=True, slots=True)
 class _InFlight:
-    """A step that is not done: whether many of these hold up plans, and the pods it makes."""
+    """A step that is not done, and the pods it makes."""
 
-    holds_up_plans: bool
+    step: Step
     pods: list[PodView]
+
+    @property
+    def only_reports(self) -> bool:
+        """Whether it only updates what the job's status reports."""
+        return only_reports(self.step)
+
+    @property
+    def holds_up_plans(self) -> bool:
+        """Whether many of these hold up plans."""
+        return not (self.step.target or self.only_reports)
 
 
 class Writer:
@@ -132,9 +142,18 @@ class Writer:
         return frozenset(self._in_flight)
 
     def stuck(self) -> frozenset[str]:
-        """Those of them whose steps hang, or fail again and again."""
+        """Those of them whose steps hang, or fail again and again.
+
+        What is only reported is stuck once it fails. Until then it waits for its turn and for the
+        API server as everything does. Were that enough, the jobs whose users edit them all the time
+        would always be reported, and while the server is slow would give up their places to nobody.
+        """
         old = self._clock.monotonic() - STUCK_SECONDS
-        return frozenset(uid for uid in self._in_flight if self._tried_since[uid] < old)
+        return frozenset(
+            uid
+            for uid, each in self._in_flight.items()
+            if self._tried_since[uid] < old and (uid in self._failures or not each.only_reports)
+        )
 
     def under_way(self) -> int:
         """How many steps under way should hold back new ones."""
@@ -158,8 +177,7 @@ class Writer:
         only report, as a namespace may have thousands.
         """
         uid, namespace = step.job.uid, step.job.resource.metadata.namespace
-        holds_up_plans = not (step.target or only_reports(step))
-        self._in_flight[uid] = _InFlight(holds_up_plans, as_made(step.create))
+        self._in_flight[uid] = _InFlight(step, as_made(step.create))
         self._tried_since.setdefault(uid, self._clock.monotonic())
         self.pace.begin(step)
         if step.target:

@@ -200,7 +200,34 @@ async def test_plans_wait_for_writes_but_not_for_those_that_hang() -> None:
         assert len(writer.in_flight) == 3
         assert (writer.under_way(), writer.stuck()) == (1, frozenset()), "the others hold up nobody"
         now = STUCK_SECONDS + 1
-        assert (writer.under_way(), writer.stuck()) == (0, writer.in_flight)
+        is_reported = {reporting.job.uid}
+        assert (writer.under_way(), writer.stuck()) == (0, writer.in_flight - is_reported)
+
+
+@asynchronous
+async def test_a_report_is_stuck_once_it_fails_not_while_the_server_is_slow() -> None:
+    now, fails, may_answer = 0.0, False, asyncio.Event()
+
+    async def answer(_request: web.Request) -> web.Response:
+        await may_answer.wait()
+        if fails:
+            return web.json_response({"message": "refused", "reason": "Invalid"}, status=422)
+        return web.json_response({"metadata": {"resourceVersion": "2"}})
+
+    async with answering(answer) as server, writing(server, lambda: now) as (writer, heard):
+        report = a_report("job", "team")
+        writer.submit(report)
+        now += STUCK_SECONDS + 1
+        assert not writer.stuck()
+        may_answer.set()
+        await until(lambda: heard.over)
+        fails = True
+        for _ in range(2):
+            writer.submit(report)
+            now += STUCK_SECONDS + 1
+            await until(lambda: not writer.in_flight)
+        writer.submit(report)
+        assert writer.stuck() == {report.job.uid}
 
 
 @asynchronous
