@@ -60,7 +60,7 @@ def test_under_economy_a_job_with_time_waits_for_spot_and_starts_when_it_comes(
     assert event["type"] == "Normal"
     scene.add_nodes(fake_node("cheap", H100, 4, labels=SPOT))
     assert scene.running(relaxed).nodes == ["cheap"]
-    status = scene.until(spot, nodes=1)
+    status = scene.until(spot, nodesReady=1)
     assert status["spot"]["availability"]["available"] is True
     assert scene.running(hurried).nodes == ["dear"]
 
