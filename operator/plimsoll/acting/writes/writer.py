@@ -49,7 +49,8 @@ large, and one namespace's reports must not keep the API server from all others.
 PATIENCE = 5
 """How often creating pods may fail in the server, in 15 s, before that counts as a refusal."""
 STUCK_SECONDS = 10.0
-"""A step tried for longer is stuck: only its own job waits for it, and is not moved."""
+"""A step tried for longer is stuck, unless it only reports and has not failed: only its own job
+waits for it, and is not moved."""
 SHORTEST_REST_SECONDS = 0.5
 MOST_DOUBLINGS = 4
 _log = logs.logger(__name__)
@@ -90,20 +91,14 @@ class _Failures:
 
 @dataclass(frozen=True, slots=True)
 class _InFlight:
-    """A step that is not done, and the pods it makes."""
+    """A step that is not done.
 
-    step: Step
+    Whether it only reports, whether many of these hold up plans, and the pods that it makes.
+    """
+
+    only_reports: bool
+    holds_up_plans: bool
     pods: list[PodView]
-
-    @property
-    def only_reports(self) -> bool:
-        """Whether it only updates what the job's status reports."""
-        return only_reports(self.step)
-
-    @property
-    def holds_up_plans(self) -> bool:
-        """Whether many of these hold up plans."""
-        return not (self.step.target or self.only_reports)
 
 
 class Writer:
@@ -177,12 +172,14 @@ class Writer:
         only report, as a namespace may have thousands.
         """
         uid, namespace = step.job.uid, step.job.resource.metadata.namespace
-        self._in_flight[uid] = _InFlight(step, as_made(step.create))
+        reports = only_reports(step)
+        holds_up_plans = not (step.target or reports)
+        self._in_flight[uid] = _InFlight(reports, holds_up_plans, as_made(step.create))
         self._tried_since.setdefault(uid, self._clock.monotonic())
         self.pace.begin(step)
         if step.target:
             self._of_targets.put(namespace, step)
-        elif only_reports(step):
+        elif reports:
             self._reporting.put(namespace, step)
         else:
             self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)
