@@ -20,8 +20,8 @@ from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.probe_server import ProbeServer, Pulse
 from plimsoll.kube.tokens.reviews import TokenReviews
 from plimsoll.kube.watching.following import WatchTerms
@@ -168,7 +168,7 @@ class Operator:
             budgets=tuple(watch.budgets.objects.values()),
             namespaces=tuple(watch.namespaces.objects.values()),
             targets=self._targets.readings(),
-            workloads=tuple(watch.jobs.objects.values()) if watch.jobs is not None else (),
+            workloads=watch.workloads(),
             reports=self._registry.current(now),
             gpu_faults=measured.gpu_faults,
             demands=measured.demands,
@@ -203,10 +203,9 @@ class Operator:
         """Take in a target's replica count as written."""
         self._targets.scaled(reference, scale)
 
-    def wrote_workload(self, job: BatchJob) -> None:
+    def wrote_workload(self, item: WorkloadObject) -> None:
         """Take in an adopted workload as written, before the watch reports it."""
-        if self._watch.jobs is not None:
-            self._watch.jobs.applied(job)
+        self._watch.wrote_workload(item)
 
     def doubted(self, reference: Reference) -> None:
         """Read a target again: its replica count differs from the assumed one."""

@@ -20,8 +20,8 @@ from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import GC_THRESHOLDS, LoopTerms
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import KubeObject, Namespace, Node, Pod, PriorityClass
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
@@ -169,7 +169,7 @@ class Twin:
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """It is known already."""
 
-    def wrote_workload(self, job: BatchJob) -> None:
+    def wrote_workload(self, item: WorkloadObject) -> None:
         """Take in an adopted workload as written: here there are none."""
 
     def doubted(self, reference: Reference) -> None:

@@ -11,6 +11,7 @@ from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.role_power import RolePower
 from plimsoll.kube.watching.workloads import Reference
+from plimsoll.observe.adoption.workload_view import WorkloadView
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
 from plimsoll.planning.actions import Action
 from plimsoll.planning.faults import Fault
@@ -57,14 +58,13 @@ class SentPod:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadWrites:
-    """The writes to the workload that a job stands for, and to its pods.
+    """The writes to the workload that a job stands for, as it was seen, and to its pods.
 
     `suspend`: whether it is to run no pods, and `size`: how many at once; None leaves that alone.
     `placed`: pods waiting behind our scheduling gate.
     """
 
-    reference: Reference
-    uid: str
+    workload: WorkloadView
     suspend: bool | None = None
     size: int | None = None
     placed: tuple[SentPod, ...] = ()

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import (
-    BATCH_JOBS,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
@@ -15,7 +14,6 @@ from plimsoll.kube.http.resources import (
     PRIORITY_CLASSES,
     Resource,
 )
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -25,10 +23,14 @@ from plimsoll.kube.objects.objects import (
     PriorityClass,
 )
 from plimsoll.kube.objects.sharing import PodSharing, with_own_notes
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.probe_server import stale_watches
 from plimsoll.kube.watching.following import WatchTerms
+from plimsoll.kube.watching.served_watch import ServedWatch
 from plimsoll.kube.watching.watch import ListWatch
-from plimsoll.observe.adoption.batch_jobs import is_concern
+from plimsoll.observe.adoption.asking import is_watched
+from plimsoll.observe.adoption.kinds.adapter import Adapter
+from plimsoll.observe.adoption.kinds.table import ADAPTERS
 from plimsoll.observe.views.pods import DATED_CONDITIONS
 from plimsoll.supervision import Part
 
@@ -36,7 +38,7 @@ T = TypeVar("T", bound=KubeObject)
 
 
 class ClusterWatch:
-    """Nodes, pods, priority classes, disruption budgets, namespaces, and Jobs if they are adopted.
+    """Nodes, pods, priority classes, disruption budgets, namespaces, and what may be adopted.
 
     `changed` is called after each batch of events.
     """
@@ -59,13 +61,29 @@ class ClusterWatch:
         self.priority_classes = watch(PRIORITY_CLASSES, PriorityClass)
         self.budgets = watch(POD_DISRUPTION_BUDGETS, PodDisruptionBudget)
         self.namespaces = watch(NAMESPACES, Namespace)
+
+        def of_kind(adapter: Adapter[Any]) -> ServedWatch[Any]:
+            def make() -> ListWatch[Any]:
+                return watch(adapter.resource, adapter.type, _of_concern)
+
+            return ServedWatch(client, adapter.resource, make, changed=changed)
+
         # One that is never run would be reported as stale for ever.
-        self.jobs = watch(BATCH_JOBS, BatchJob, _of_concern) if adopts_jobs else None
+        self._workloads = {each.type: of_kind(each) for each in ADAPTERS} if adopts_jobs else {}
 
     @property
-    def _all(self) -> tuple[ListWatch[Any], ...]:
+    def _all(self) -> tuple[ListWatch[Any] | ServedWatch[Any], ...]:
         found = (self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces)
-        return (*found, self.jobs) if self.jobs is not None else found
+        return (*found, *self._workloads.values())
+
+    def workloads(self) -> tuple[WorkloadObject, ...]:
+        """What may be adopted, and what that has made."""
+        return tuple(each for watch in self._workloads.values() for each in watch.objects.values())
+
+    def wrote_workload(self, item: WorkloadObject) -> None:
+        """Take in an adopted workload as written, before the watch reports it."""
+        if type(item) in self._workloads:
+            self._workloads[type(item)].applied(item)
 
     def parts(self) -> list[Part]:
         """The parts that keep them current while they run."""
@@ -85,5 +103,5 @@ class ClusterWatch:
         return stale_watches(self._all, now=time.monotonic(), limit_seconds=limit_seconds)
 
 
-def _of_concern(job: BatchJob) -> BatchJob | None:
-    return job if is_concern(job) else None
+def _of_concern(item: WorkloadObject) -> WorkloadObject | None:
+    return item if is_watched(item) else None

@@ -26,8 +26,8 @@ from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.solver import Solver
 from plimsoll.control.view import View
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
@@ -261,9 +261,9 @@ class Loop:
         """A target's replica count was set."""
         self._view.wrote_scale(reference, scale)
 
-    def wrote_workload(self, job: BatchJob) -> None:
+    def wrote_workload(self, item: WorkloadObject) -> None:
         """An adopted workload was written."""
-        self._view.wrote_workload(job)
+        self._view.wrote_workload(item)
 
     def doubted(self, reference: Reference) -> None:
         """A target's replica count differs from the assumed one."""

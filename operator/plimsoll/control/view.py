@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from plimsoll.clock import Clock
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
@@ -43,7 +43,7 @@ class View(Protocol):
         """Take in a target's replica count as written."""
         ...
 
-    def wrote_workload(self, job: BatchJob) -> None:
+    def wrote_workload(self, item: WorkloadObject) -> None:
         """Take in an adopted workload as written."""
         ...
 

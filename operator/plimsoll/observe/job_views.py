@@ -90,10 +90,12 @@ class JobViews:
         known = self._known.get(uid)
         if known is None or known.resource is not standing.job or not same(known.pods, pods):
             known = None
-        if known is not None and (known.refusal, known.workload) != (refusal, workload):
+        beside = said.pods.beside.get(uid, 0)
+        others = (refusal, workload, beside)
+        if known is not None and (known.refusal, known.workload, known.beside) != others:
             known = None
         if known is None or (known.priority, known.report, known.demand, known.target) != facts:
-            known = JobView(standing.job, facts[0], pods, *facts[1:], written, refusal, workload)
+            known = JobView(standing.job, facts[0], pods, *facts[1:], written, *others)
             self._known[uid] = known
         return known
 
@@ -110,6 +112,7 @@ def _news(before: Said, now: Said) -> AbstractSet[str]:
     return (
         owners
         | changed(before.pods.by_job, now.pods.by_job)
+        | changed(before.pods.beside, now.pods.beside)
         | changed(before.demands, now.demands)
         | before.targeted.keys()
         | now.targeted.keys()

@@ -14,8 +14,8 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.adoption.workloads import Workloads
 from plimsoll.observe.assumed.gpu_types import GpuTypesSeen
@@ -57,7 +57,7 @@ class Objects:
     energy: EnergyReading | None = None
     namespaces: Iterable[Namespace] = ()
     refused: Iterable[RefusedObject] = ()
-    workloads: Iterable[BatchJob] = ()
+    workloads: Iterable[WorkloadObject] = ()
 
 
 class Observer:

@@ -219,7 +219,8 @@ class JobView:
     `report` is the latest from the workers of its present gang, None without any; `demand` is what
     is known of a service's load, None while its load is not measured. `target` is the workload that
     it targets, None if there is none or it was not read yet; the resource then has that workload's
-    role and the actual places of its pods. `workload` is the adopted workload that it stands for.
+    role and the actual places of its pods. `workload` is the adopted workload that it stands for,
+    of which `beside` pods without GPUs have found their nodes.
     `written` is the status that the API server has, if it differs from the resource's.
     """
 
@@ -232,6 +233,7 @@ class JobView:
     written: JobStatus | None = None
     refusal: Refusal | None = None
     workload: WorkloadView | None = None
+    beside: int = 0
     name: JobName = field(init=False)
     """The job as `Kind/namespace/name`."""
     uid: str = field(init=False)

@@ -5,16 +5,17 @@ GPU power cap of a node and what a Job says to be planned by: a pod template kee
 and placement constraints.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Labels, Namespace, Node, ObjectMeta, Pod
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.observe.adoption.annotations import PLANNED
+from plimsoll.observe.adoption.kinds.job_sets import OF_JOBS
 from plimsoll.observe.kueue import is_mark
 from plimsoll.observe.labels import SETTINGS
 from plimsoll.observe.nodes.power_limits import CAP
@@ -24,6 +25,8 @@ Raw = dict[str, Any]
 M = TypeVar("M", bound=ObjectMeta)
 _LEFT_OUT: Final = "left-out"
 _LOCATION: Final = "location"
+_EXACT: Final = frozenset({"requests", "limits", "overhead", "nodeSelector"})
+"""Maps from names that users choose: no field is meant by "message" there."""
 _OF_META: Final = (
     "name",
     "namespace",
@@ -80,30 +83,40 @@ def namespace_without(namespace: Namespace) -> Namespace:
     return msgspec.structs.replace(namespace, metadata=_meta(namespace.metadata))
 
 
-def job_without(job: BatchJob) -> BatchJob:
-    """A Job without what its pods are and what its controller says of them."""
-    template = msgspec.structs.replace(
-        job.spec.template,
-        metadata=ObjectMeta(labels=_marks(job.spec.template.metadata.labels)),
-    )
-    conditions = tuple(msgspec.structs.replace(c, message="") for c in job.status.conditions)
+def workload_without(item: WorkloadObject) -> WorkloadObject:
+    """A workload without what its pods are and what its controller says of them."""
     metadata = msgspec.structs.replace(
-        job.metadata,
+        item.metadata,
         resource_version="",
-        labels=_marks(job.metadata.labels),
-        annotations={k: v for k, v in job.metadata.annotations.items() if _is_planned(k, v)},
+        labels=_marks(item.metadata.labels),
+        annotations={k: v for k, v in item.metadata.annotations.items() if _is_planned(k, v)},
     )
-    return msgspec.structs.replace(
-        job,
-        metadata=metadata,
-        spec=msgspec.structs.replace(job.spec, template=template),
-        status=msgspec.structs.replace(job.status, conditions=conditions),
-    )
+    raw = msgspec.to_builtins(item)
+    stripped = {name: _inner_without(part) for name, part in raw.items() if name != "metadata"}
+    found = msgspec.convert(stripped, type(item))
+    return msgspec.structs.replace(found, metadata=metadata)
+
+
+def _inner_without(part: Any) -> Any:  # noqa: ANN401 - any JSON
+    """What is inside of a workload: of templates' metadata the marks, of conditions no message."""
+    if isinstance(part, list | tuple):
+        return [_inner_without(each) for each in cast("Sequence[Any]", part)]
+    if not isinstance(part, dict):
+        return part
+    fields = cast("Raw", part)
+    kept = {
+        name: value if name in _EXACT else _inner_without(value)
+        for name, value in fields.items()
+        if name not in ("metadata", "message")
+    }
+    if "metadata" in fields:
+        kept["metadata"] = {"labels": _marks(fields["metadata"].get("labels", {}))}
+    return kept
 
 
 def _marks(labels: Labels) -> Labels:
-    """The labels by which a Job asks to be planned, or is another's."""
-    return {k: v for k, v in labels.items() if k.startswith(SETTINGS) or is_mark(k)}
+    """The labels by which a workload asks to be planned, or is another's."""
+    return {k: v for k, v in labels.items() if k.startswith(SETTINGS) or k in OF_JOBS or is_mark(k)}
 
 
 def _is_planned(annotation: str, value: str) -> bool:

@@ -14,14 +14,15 @@ import msgspec
 
 from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.watching.workloads import manifest_of
+from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.observer import Objects
 from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
 from plimsoll.snapshots.stripping import (
-    job_without,
     namespace_without,
     node_without,
     pod_without,
     resource_without,
+    workload_without,
 )
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solution import Solution
@@ -90,8 +91,9 @@ def manifests(objects: Objects) -> Iterator[bytes]:
     for reading in objects.targets:
         if not reading.problem:
             yield _encode(manifest_of(reading))
-    for job in objects.workloads:
-        yield _typed("batch/v1", "Job", job_without(job))
+    for item in objects.workloads:
+        adapter = adapter_of(item)
+        yield _typed(adapter.api_version, adapter.kind, workload_without(item))
     for resource in objects.resources:
         yield _encode(resource_without(resource))
 

@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 
 from plimsoll.kube.objects.batch_job import BatchJob
+from plimsoll.observe.adoption.kinds.adapter import Candidate
+from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.adoption.stand_ins import stand_in_of
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NAMESPACE, at
@@ -24,9 +26,15 @@ def read_job(job: Manifest, **status: Any) -> BatchJob:  # noqa: ANN401 - same
     return msgspec.convert(seen_job(job, **status), BatchJob)
 
 
+def candidate(job: Manifest, **status: Any) -> Candidate:  # noqa: ANN401 - same
+    """A Job as it is adopted."""
+    item = read_job(job, **status)
+    return adapter_of(item).candidate(item)
+
+
 def a_stand_in(job: Manifest, *nodes: str, **status: Any) -> Manifest:  # noqa: ANN401 - same
     """The TrainingJob that stands for a Job, with a place on these nodes if there are any."""
-    found: Manifest = copy.deepcopy(stand_in_of(read_job(job)).manifest)
+    found: Manifest = copy.deepcopy(stand_in_of(candidate(job)).manifest)
     return at(found, *nodes, **status) if nodes else {**found, "status": status}
 
 

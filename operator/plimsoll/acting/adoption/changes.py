@@ -1,6 +1,6 @@
-"""Decide what is to be written so that each Job that asks to be planned can be, and no other.
+"""Decide what is to be written so that each workload that asks to be planned can be.
 
-A Job is held before a TrainingJob stands for it, and let go before that TrainingJob is removed.
+A workload is held before a TrainingJob stands for it, and let go before that is removed.
 Each change is decided from what is there, so one that was lost is decided again.
 """
 
@@ -11,8 +11,8 @@ from typing import Any
 from plimsoll.acting.patches import merge_patch
 from plimsoll.api.model import wire_of
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects.batch_job import BatchJob
-from plimsoll.observe.adoption.batch_jobs import asks, is_gated, is_over, view_of
+from plimsoll.observe.adoption.asking import asks
+from plimsoll.observe.adoption.kinds.adapter import Candidate
 from plimsoll.observe.adoption.stand_ins import StandIn
 from plimsoll.observe.adoption.workloads import Adopted, Workload, changes_of_shape
 from plimsoll.observe.queue_access import Refusal
@@ -24,33 +24,33 @@ OF_USERS = frozenset({"suspend"})
 
 @dataclass(frozen=True, slots=True)
 class HoldPods:
-    """Have a suspended Job's pods wait behind our scheduling gate."""
+    """Have a suspended workload's pods wait behind our scheduling gate."""
 
-    job: BatchJob
+    workload: Candidate
 
 
 @dataclass(frozen=True, slots=True)
 class StandFor:
-    """Create the TrainingJob that stands for a Job."""
+    """Create the TrainingJob that stands for a workload."""
 
-    job: BatchJob
+    workload: Candidate
     stand_in: StandIn
 
 
 @dataclass(frozen=True, slots=True)
 class Revise:
-    """Merge a patch into the spec of the TrainingJob that stands for a Job."""
+    """Merge a patch into the spec of the TrainingJob that stands for a workload."""
 
-    job: BatchJob
+    workload: Candidate
     stand_in: TrainingJob
     patch: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class LetGo:
-    """Resume a Job that no longer asks to be planned, without our gate."""
+    """Resume a workload that no longer asks to be planned, without our gate."""
 
-    job: BatchJob
+    workload: Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ Change = HoldPods | StandFor | Revise | LetGo | Remove
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something to tell the user of a Job."""
+    """Something to tell the user of a workload."""
 
-    job: BatchJob
+    workload: Candidate
     said: Refusal
 
 
 def adoption_changes(adopted: Adopted, *, advises: bool) -> Iterator[Change]:
-    """The changes that are due; while plans are only advice, no Job is touched."""
+    """The changes that are due; while plans are only advice, no workload is touched."""
     for workload in adopted.workloads:
         change = _change(workload)
         if change is not None and not (advises and isinstance(change, HoldPods | LetGo)):
@@ -86,28 +86,32 @@ def adoption_changes(adopted: Adopted, *, advises: bool) -> Iterator[Change]:
 
 
 def remarks(adopted: Adopted) -> Iterator[Remark]:
-    """What is to be said about Jobs."""
+    """What is to be said about workloads."""
     for workload in adopted.workloads:
         said = workload.problem or _why_it_stays(workload)
         if said is not None:
-            yield Remark(workload.job, said)
+            yield Remark(workload.candidate, said)
 
 
 def _change(workload: Workload) -> Change | None:
-    job, stand_in, wanted = workload.job, workload.stand_in, workload.wanted
-    if is_over(job):
+    candidate, stand_in, wanted = workload.candidate, workload.stand_in, workload.wanted
+    adapter, item = candidate.adapter, candidate.item
+    rests = candidate.view.at_rest
+    if adapter.is_over(item):
         return None
-    if not asks(job):
-        return LetGo(job) if is_gated(job) and view_of(job).at_rest else None
+    if not asks(item):
+        return LetGo(candidate) if adapter.is_held(item) and rests else None
     if wanted is None:
         return None
-    if not is_gated(job):
-        return HoldPods(job) if view_of(job).at_rest else None
-    return StandFor(job, wanted) if stand_in is None else _revision(job, stand_in, wanted)
+    if not candidate.is_held:
+        return HoldPods(candidate) if rests else None
+    return (
+        StandFor(candidate, wanted) if stand_in is None else _revision(workload, stand_in, wanted)
+    )
 
 
-def _revision(job: BatchJob, stand_in: TrainingJob, wanted: StandIn) -> Change | None:
-    """What brings a stand-in in line with its Job; None if it is."""
+def _revision(workload: Workload, stand_in: TrainingJob, wanted: StandIn) -> Change | None:
+    """What brings a stand-in in line with its workload; None if it is."""
     # The API server refuses some changes of a TrainingJob that is not suspended; one that has no
     # place can be made anew instead.
     if changes_of_shape(wanted.job, stand_in):
@@ -116,16 +120,20 @@ def _revision(job: BatchJob, stand_in: TrainingJob, wanted: StandIn) -> Change |
     spec = wanted.job.spec.model_copy(update=kept)
     if spec == stand_in.spec:
         return None
-    return Revise(job, stand_in, merge_patch(wire_of(stand_in.spec), wire_of(spec)))
+    patch = merge_patch(wire_of(stand_in.spec), wire_of(spec))
+    return Revise(workload.candidate, stand_in, patch)
 
 
 def _why_it_stays(workload: Workload) -> Refusal | None:
-    """Why a Job that no longer asks to be planned still is."""
-    job = workload.job
-    if asks(job) or is_over(job) or workload.stand_in is None or job.spec.suspend:
+    """Why a workload that no longer asks to be planned still is."""
+    candidate = workload.candidate
+    if asks(candidate.item) or candidate.adapter.is_over(candidate.item):
         return None
+    if workload.stand_in is None or candidate.view.suspended:
+        return None
+    kind = candidate.adapter.kind
     return Refusal(
         Reason.ADOPTED,
-        "the Job goes on in its place, as it no longer asks to be planned; it is let go once it"
-        " has ended, or as soon as its spec.suspend is true",
+        f"the {kind} goes on in its place, as it no longer asks to be planned; it is let go once it"
+        " has ended, or as soon as it is suspended",
     )

@@ -8,6 +8,7 @@ gang moves and changes its size by being suspended and resumed.
 The status is written before the workload follows from it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -23,7 +24,6 @@ from plimsoll.api.parts.placement import Assignment
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.adoption.workload_view import Outcome, WorkloadView
 from plimsoll.observe.labels import (
-    COMPLETION_INDEX,
     JOB_KIND,
     JOB_NAME,
     JOB_UID,
@@ -98,15 +98,15 @@ def _runs(
     assert placement is not None  # noqa: S101
     size = _size(job, placement)
     if size not in (None, workload.parallelism):
-        writes = WorkloadWrites(workload.reference, workload.uid, size=size)
+        writes = WorkloadWrites(workload, size=size)
         return Step(view, status, events=events, workload=writes)
-    late = _has_made_too_few(there, placement, workload, status, turn)
+    late = _has_made_too_few(view, status, turn)
     if late is not None:
         return pods_refused(view, late, turn)
-    placed, waits = _sent(there, placement, workload, status, turn)
+    placed, waits = _sent(view, status, turn)
     if placed:
         labelled = tuple(_labelled(job, pod, place) for pod, place in placed)
-        writes = WorkloadWrites(workload.reference, workload.uid, placed=labelled)
+        writes = WorkloadWrites(workload, placed=labelled)
         return Step(view, status, events=events, workload=writes, waits=waits)
     step = _observed(view, there, status, turn, events)
     if status.started_time is None and step.rests_until is None:
@@ -114,26 +114,32 @@ def _runs(
     return replace(step, waits=step.waits or waits)
 
 
-def _has_made_too_few(
-    there: Sequence[PodView],
-    placement: TrainingPlacement,
-    workload: WorkloadView,
-    status: TrainingJobStatus,
-    turn: Turn,
-) -> Refusal | None:
-    """Why a gang cannot start: its controller has not made all its pods in time; None if it may.
+def _has_made_too_few(view: JobView, status: TrainingJobStatus, turn: Turn) -> Refusal | None:
+    """Why a gang cannot start: not all its pods are there in time; None if it may.
 
-    A quota or a webhook may forbid it.
+    A quota or a webhook may forbid its controller to make them, and those without GPUs may find no
+    node.
     """
+    workload, placement, there = view.workload, status.placement, _there(view)
+    assert workload is not None  # noqa: S101 - only called with both
+    assert placement is not None  # noqa: S101
     due, until = min(workload.due, placement.workers), _pods_are_due(workload, turn)
-    if status.started_time is not None or len(there) >= due or until is None or turn.now < until:
+    if status.started_time is not None or until is None or turn.now < until:
         return None
-    name = workload.reference.name
-    return Refusal(
-        f"{workload.reference} has made {len(there)} of {due} pods in time: kubectl describe job"
-        f" {name} says what is in their way",
-        reason=Reason.PODS_READY_TIMEOUT,
-    )
+    kind, name = workload.reference.kind.lower(), workload.reference.name
+    said = ""
+    if len(there) < due:
+        said = (
+            f"{workload.reference} has made {len(there)} of {due} pods in time: kubectl describe"
+            f" {kind} {name} says what is in their way"
+        )
+    elif view.beside < workload.beside:
+        said = (
+            f"{view.beside} of the {workload.beside} pods of {workload.reference} without GPUs have"
+            " found a node in time, and the others wait for them: make room for them, or lower"
+            " their requests"
+        )
+    return Refusal(said, reason=Reason.PODS_READY_TIMEOUT) if said else None
 
 
 def _pods_are_due(workload: WorkloadView, turn: Turn) -> datetime | None:
@@ -152,7 +158,7 @@ def _suspension(view: JobView) -> WorkloadWrites | None:
     workload = view.workload
     if workload is None or workload.suspended or workload.outcome is not None:
         return None
-    return WorkloadWrites(workload.reference, workload.uid, suspend=True)
+    return WorkloadWrites(workload, suspend=True)
 
 
 def _resumed(
@@ -175,7 +181,7 @@ def _resumed(
     if not turn.occupancy.take_all(needs_of(job, placements)):
         return waits_for_room(view, job, status, turn, events)
     size = _size(job, placement)
-    writes = WorkloadWrites(workload.reference, workload.uid, suspend=False, size=size)
+    writes = WorkloadWrites(workload, suspend=False, size=size)
     return Step(view, status, events=events, workload=writes)
 
 
@@ -186,24 +192,26 @@ def _size(job: TrainingJob, placement: TrainingPlacement) -> int | None:
 
 
 def _sent(
-    there: Sequence[PodView],
-    placement: TrainingPlacement,
-    workload: WorkloadView,
-    status: TrainingJobStatus,
-    turn: Turn,
+    view: JobView, status: TrainingJobStatus, turn: Turn
 ) -> tuple[list[tuple[PodView, Assignment]], bool]:
     """The pods to send to their nodes now, and whether some must wait for room there.
 
-    A gang that has not started starts as a whole; later, each pod that replaces another goes where
-    that was.
+    A gang that has not started starts as a whole, once its pods without GPUs have found nodes:
+    without them it would keep its GPUs idle. Later, each pod that replaces another goes where that
+    was.
     """
-    pairs = [*_pairs(there, placement)]
+    workload, placement, there = view.workload, status.placement, _there(view)
+    assert workload is not None  # noqa: S101 - only called with both
+    assert placement is not None  # noqa: S101
+    pairs = [*_pairs(there, placement, workload.numbered_by)]
     if not pairs:
         return [], False
     if status.started_time is None:
-        # The others are still to be made.
+        # The others are still to be made, or to find their nodes.
         due = min(workload.due, placement.workers)
         if sum(not pod.gated for pod in there) + len(pairs) < due:
+            return [], False
+        if view.beside < workload.beside:
             return [], False
         fits = turn.occupancy.take_all([needs_of_pod(pod, at.nodes[0]) for pod, at in pairs])
         return (pairs, False) if fits else ([], True)
@@ -213,26 +221,23 @@ def _sent(
 
 
 def _pairs(
-    there: Sequence[PodView], placement: TrainingPlacement
+    there: Sequence[PodView], placement: TrainingPlacement, label: str
 ) -> Iterator[tuple[PodView, Assignment]]:
-    """The pods that wait behind our gate, each with a place that is free."""
+    """The pods that wait behind our gate, each with a place that is free: that of its number."""
     taken = {pod.replica for pod in there if not pod.gated}
     free = {each.replica: each for each in placement.assignments if each.replica not in taken}
-    for pod in sorted((pod for pod in there if pod.gated), key=_turn):
-        number = _index(pod) if _index(pod) in free else min(free, default=None)
+    for pod in sorted((pod for pod in there if pod.gated), key=lambda pod: in_order(pod.name)):
+        own = whole_number(pod.labels.get(label, ""))
+        number = own if own in free else min(free, default=None)
         if number is None:
             return
         yield pod, free.pop(number)
 
 
-def _turn(pod: PodView) -> tuple[int, str]:
-    return _index(pod), pod.name
-
-
-def _index(pod: PodView) -> int:
-    """The number that an indexed Job gave a pod; -1 without one."""
-    number = whole_number(pod.labels.get(COMPLETION_INDEX, ""))
-    return -1 if number is None else number
+def in_order(name: str) -> list[tuple[int, str]]:
+    """A key that sorts names as people do: `worker-2` before `worker-10`."""
+    parts = re.findall(r"\d+|\D+", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _labelled(job: TrainingJob, pod: PodView, place: Assignment) -> SentPod:

@@ -18,12 +18,13 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import AlreadyExists, NotFound, PlimsollError, Refused
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import Deletion, KubeClient
-from plimsoll.kube.http.resources import BATCH_JOBS, Resource
-from plimsoll.kube.objects.batch_job import BatchJob
+from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.objects.objects import KubeObject
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.queues.fair_queue import FairQueue
-from plimsoll.observe.adoption.batch_jobs import API_VERSION, KIND, is_concern
-from plimsoll.observe.labels import GATE
+from plimsoll.observe.adoption.asking import is_concern
+from plimsoll.observe.adoption.kinds.adapter import Candidate, Operation
+from plimsoll.observe.adoption.kinds.table import adapter_of_kind
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs
 from plimsoll.vocabulary.reasons import Reason
@@ -35,15 +36,13 @@ OF_ONE: Final = 6
 AGAIN_SECONDS: Final = 15.0
 """How long after a failed write the same one is tried again."""
 STAND_INS: Final = Resource(GROUP, VERSION, TrainingJob.definition.plural)
-_GATES: Final = "/spec/template/spec/schedulingGates"
 _log = logs.logger(__name__)
-Operation = dict[str, Any]
 
 
 class AdoptionListener(Protocol):
     """Receives what was written."""
 
-    def wrote_workload(self, job: BatchJob) -> None:
+    def wrote_workload(self, item: WorkloadObject) -> None:
         """An adopted workload was written."""
         ...
 
@@ -81,16 +80,16 @@ class AdoptionWriter:
                 self._queue.put(_namespace(change), change)
 
     def say(self, remarks: Iterable[Remark]) -> None:
-        """Tell users of Jobs what is to be said, each once until something else is."""
+        """Tell users of workloads what is to be said, each once until something else is."""
         before, self._said = self._said, {}
         for remark in remarks:
-            uid = remark.job.metadata.uid
+            uid = remark.workload.item.metadata.uid
             self._said[uid] = remark
             known = before.get(uid)
             if known is None or known.said != remark.said:
                 is_news = remark.said.reason is Reason.ADOPTED
                 self._record(
-                    remark.job, remark.said.reason, remark.said.message, warning=not is_news
+                    remark.workload, remark.said.reason, remark.said.message, warning=not is_news
                 )
 
     async def run(self) -> NoReturn:
@@ -112,16 +111,18 @@ class AdoptionWriter:
         _log.info("workload not adopted", change=type(change).__name__, error=str(error))
         self._again_at[_uid(change)] = self._clock() + AGAIN_SECONDS
         if isinstance(error, Refused) and not isinstance(change, Remove):
-            self._record(change.job, Reason.INVALID_SPEC, _refusal(change, error), warning=True)
+            self._record(
+                change.workload, Reason.INVALID_SPEC, _refusal(change, error), warning=True
+            )
 
     async def _write(self, change: Change) -> None:
         match change:
-            case HoldPods(job):
-                await self._patch(job, held(job))
-            case LetGo(job):
-                await self._patch(job, let_go(job))
+            case HoldPods(workload):
+                await self._patch(workload, held(workload))
+            case LetGo(workload):
+                await self._patch(workload, let_go(workload))
                 self._record(
-                    job, Reason.RELEASED, "no longer planned: it runs as Kubernetes has it"
+                    workload, Reason.RELEASED, "no longer planned: it runs as Kubernetes has it"
                 )
             case StandFor():
                 await self._stand_for(change)
@@ -133,9 +134,11 @@ class AdoptionWriter:
             case Remove():
                 await self._remove(change)
 
-    async def _patch(self, job: BatchJob, operations: list[Operation]) -> None:
-        path = BATCH_JOBS.named(job.metadata.name, job.metadata.namespace)
-        self._listener.wrote_workload(await self._client.json_patch(path, operations, BatchJob))
+    async def _patch(self, workload: Candidate, operations: list[Operation]) -> None:
+        meta, adapter = workload.item.metadata, workload.adapter
+        path = adapter.resource.named(meta.name, meta.namespace)
+        there = await self._client.json_patch(path, operations, adapter.type)
+        self._listener.wrote_workload(there)
 
     async def _stand_for(self, change: StandFor) -> None:
         manifest = change.stand_in.manifest
@@ -148,30 +151,31 @@ class AdoptionWriter:
             path = STAND_INS.named(meta["name"], meta["namespace"])
             # A patch that changes nothing returns the object, and needs no right to read it.
             there = await self._client.merge_patch(path, {}, dict[str, Any])
-            if there["spec"].get("workloadRef", {}).get("uid") != change.job.metadata.uid:
+            if there["spec"].get("workloadRef", {}).get("uid") != change.workload.item.metadata.uid:
                 self._again_at[_uid(change)] = self._clock() + AGAIN_SECONDS
                 text = (
                     f"TrainingJob {meta['name']} exists and stands for something else: delete or"
-                    " rename it, or create the Job under another name"
+                    f" rename it, or create the {change.workload.adapter.kind} under another name"
                 )
-                self._record(change.job, Reason.INVALID_SPEC, text, warning=True)
+                self._record(change.workload, Reason.INVALID_SPEC, text, warning=True)
             return
         self._listener.read_job(made)
         spec = change.stand_in.job.spec
         text = f"planned in queue {spec.queue} as TrainingJob {meta['name']}"
-        self._record(change.job, Reason.ADOPTED, text)
+        self._record(change.workload, Reason.ADOPTED, text)
 
     async def _remove(self, change: Remove) -> None:
         meta, ref = change.stand_in.metadata, change.stand_in.spec.workload_ref
-        if change.unless_asked and ref is not None:
+        adapter = adapter_of_kind(ref.api_version, ref.kind) if ref is not None else None
+        if change.unless_asked and ref is not None and adapter is not None:
             # A watch may lag behind, and this cannot be undone. Kubernetes removes what belongs to
-            # a deleted Job only if whoever deleted it did not choose to leave it.
-            path = BATCH_JOBS.named(ref.name, meta.namespace)
+            # a deleted workload only if whoever deleted it did not choose to leave it.
+            path = adapter.resource.named(ref.name, meta.namespace)
             try:
-                job = await self._client.merge_patch(path, {}, BatchJob)
+                item = await self._client.merge_patch(path, {}, adapter.type)
             except NotFound:
-                job = None
-            if job is not None and job.metadata.uid == ref.uid and is_concern(job):
+                item = None
+            if item is not None and item.metadata.uid == ref.uid and is_concern(item):
                 self._again_at[meta.uid] = self._clock() + AGAIN_SECONDS
                 return
         path = STAND_INS.named(meta.name, meta.namespace)
@@ -181,56 +185,52 @@ class AdoptionWriter:
             return
 
     def _record(
-        self, job: BatchJob, reason: Reason, message: str, *, warning: bool = False
+        self, workload: Candidate, reason: Reason, message: str, *, warning: bool = False
     ) -> None:
-        meta = job.metadata
-        subject = Subject(API_VERSION, KIND, meta.name, meta.uid, meta.namespace)
+        meta, adapter = workload.item.metadata, workload.adapter
+        subject = Subject(adapter.api_version, adapter.kind, meta.name, meta.uid, meta.namespace)
         self._events.record(Saying(subject, reason, message, warning))
-        name = f"{KIND}/{meta.namespace}/{meta.name}"
+        name = f"{adapter.kind}/{meta.namespace}/{meta.name}"
         _log.info(message, workload=name, reason=reason)
 
 
-def held(job: BatchJob) -> list[Operation]:
-    """The JSON patch that puts our gate into a Job's template, while the Job is as it was seen."""
-    gate = {"name": GATE}
-    if job.spec.template.spec.scheduling_gates:
-        return [_same(job), {"op": "add", "path": f"{_GATES}/-", "value": gate}]
-    return [_same(job), {"op": "add", "path": _GATES, "value": [gate]}]
+def held(workload: Candidate) -> list[Operation]:
+    """The JSON patch that has a workload's pods wait behind our gate, if it is as it was seen."""
+    return [_same(workload), *workload.adapter.hold(workload)]
 
 
-def let_go(job: BatchJob) -> list[Operation]:
-    """The JSON patch that takes our gate from a Job's template, and resumes the Job."""
-    gates = job.spec.template.spec.scheduling_gates
-    places = [index for index, gate in enumerate(gates) if gate.name == GATE]
-    removed = [{"op": "remove", "path": f"{_GATES}/{index}"} for index in reversed(places)]
-    return [_same(job), *removed, {"op": "add", "path": "/spec/suspend", "value": False}]
+def let_go(workload: Candidate) -> list[Operation]:
+    """The JSON patch that takes our gate from a workload's pods, and resumes it."""
+    return [_same(workload), *workload.adapter.let_go(workload)]
 
 
-def _same(job: BatchJob) -> Operation:
-    meta = job.metadata
-    return {"op": "test", "path": "/metadata/resourceVersion", "value": meta.resource_version}
+def _same(workload: Candidate) -> Operation:
+    version = workload.item.metadata.resource_version
+    return {"op": "test", "path": "/metadata/resourceVersion", "value": version}
 
 
 def _uid(change: Change) -> str:
-    return change.stand_in.metadata.uid if isinstance(change, Remove) else change.job.metadata.uid
+    if isinstance(change, Remove):
+        return change.stand_in.metadata.uid
+    return change.workload.item.metadata.uid
 
 
 def _namespace(change: Change) -> str:
-    of = change.stand_in if isinstance(change, Remove) else change.job
+    of = change.stand_in if isinstance(change, Remove) else change.workload.item
     return of.metadata.namespace
 
 
 def _refusal(change: Change, error: Refused) -> str:
     match change:
-        case HoldPods():
+        case HoldPods(workload):
             return (
-                f"its pod template cannot be changed: {error.message}; delete the Job, and create"
-                " it with spec.suspend true"
+                f"its pod template cannot be changed: {error.message}; delete the"
+                f" {workload.adapter.kind}, and create it suspended"
             )
-        case LetGo():
+        case LetGo(workload):
             return (
-                f"its pod template cannot be changed: {error.message}; delete the Job, and create"
-                " it without the label"
+                f"its pod template cannot be changed: {error.message}; delete the"
+                f" {workload.adapter.kind}, and create it without the label"
             )
         case _:
             return error.message

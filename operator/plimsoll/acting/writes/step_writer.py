@@ -16,8 +16,8 @@ from plimsoll.errors import Conflict, NotFound
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import Deletion, KubeClient
 from plimsoll.kube.http.resources import PODS
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Pod
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.adoption.workload_view import WorkloadView
 from plimsoll.observe.snapshot import JobView, PodView
@@ -49,7 +49,7 @@ class StepListener(Protocol):
         """A target may not have the count that it was thought to have."""
         ...
 
-    def wrote_workload(self, job: BatchJob) -> None:
+    def wrote_workload(self, item: WorkloadObject) -> None:
         """An adopted workload was written."""
         ...
 

@@ -12,7 +12,6 @@ from plimsoll.api.refusal_text import Path, field_path
 from plimsoll.api.values.quantities import millis
 from plimsoll.cli.inputs.manifests import Manifest
 from plimsoll.errors import InvalidQuantity
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -22,6 +21,7 @@ from plimsoll.kube.objects.objects import (
     PriorityClass,
 )
 from plimsoll.kube.watching.workloads import Workload
+from plimsoll.observe.adoption.kinds.table import adapter_of_kind, is_maker
 from plimsoll.observe.labels import GATE, QUEUE
 
 _KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
@@ -30,7 +30,6 @@ _KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
     ("v1", "Pod"): Pod,
     ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
     ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
-    ("batch/v1", "Job"): BatchJob,
     ("apps/v1", "Deployment"): Workload,
     ("apps/v1", "StatefulSet"): Workload,
 }
@@ -45,8 +44,9 @@ _USUAL_POD_SLOTS = 110
 def core_kind(manifest: Manifest) -> type[KubeObject] | None:
     """The kind, if plans depend on it."""
     known = _KINDS.get((manifest.api_version, manifest.kind))
-    if known is BatchJob:
-        return known if _is_of_concern(manifest.raw) else None
+    adapter = adapter_of_kind(manifest.api_version, manifest.kind)
+    if adapter is not None:
+        return adapter.type if _is_of_concern(manifest.raw) else None
     return Workload if known is None and _can_be_targeted(manifest.raw) else known
 
 
@@ -56,11 +56,34 @@ def is_namespaced(kind: str) -> bool:
 
 
 def _is_of_concern(raw: Mapping[str, Any]) -> bool:
-    """Whether a Job asks to be planned, or did so before; the rest of it may be wrong."""
-    labels = _part(_part(raw, "metadata"), "labels")
-    gates = _part(_part(_part(raw, "spec"), "template"), "spec").get("schedulingGates")
-    is_gated = isinstance(gates, list) and {"name": GATE} in gates
-    return bool(labels.get(QUEUE)) or is_gated
+    """Whether a workload asks to be planned, did so before, or may have been made by one that does.
+
+    The rest of it may be wrong.
+    """
+    meta = _part(raw, "metadata")
+    owners = meta.get("ownerReferences")
+    is_made = isinstance(owners, list) and any(map(_makes_workloads, cast("list[Any]", owners)))
+    return bool(_part(meta, "labels").get(QUEUE)) or is_made or _is_gated(raw.get("spec"))
+
+
+def _makes_workloads(owner: Any) -> bool:  # noqa: ANN401 - any JSON
+    if not isinstance(owner, dict):
+        return False
+    of = cast("dict[str, Any]", owner)
+    return is_maker(str(of.get("apiVersion", "")), str(of.get("kind", "")))
+
+
+def _is_gated(spec: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Whether our scheduling gate is in any pod template of a spec."""
+    if isinstance(spec, list):
+        return any(map(_is_gated, cast("list[Any]", spec)))
+    if not isinstance(spec, dict):
+        return False
+    fields = cast("dict[str, Any]", spec)
+    gates = fields.get("schedulingGates")
+    if isinstance(gates, list) and {"name": GATE} in gates:
+        return True
+    return any(map(_is_gated, fields.values()))
 
 
 def _can_be_targeted(raw: Mapping[str, Any]) -> bool:

@@ -15,10 +15,11 @@ from plimsoll.errors import (
     Unavailable,
 )
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import KubeObject
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.listing import Listed, configured, listed
-from plimsoll.observe.adoption import batch_jobs
+from plimsoll.observe.adoption.asking import is_watched
+from plimsoll.observe.adoption.kinds.table import ADAPTERS, adapter_of
 
 _ELSE = "or read a file with --snapshot or --cluster"
 
@@ -27,7 +28,8 @@ def live(kubeconfig: str | None, context: str | None) -> list[Entry | Manifest]:
     """All objects that plans depend on. Raises BadInput, which says what to do."""
     with explained(_ELSE):
         server = configured(kubeconfig, context)
-        return [*_entries(asyncio.run(listed(server)), server.server)]
+        found = asyncio.run(listed(server, [(each.resource, each.type) for each in ADAPTERS]))
+        return [*_entries(found, server.server)]
 
 
 @contextmanager
@@ -55,7 +57,7 @@ def explained(otherwise: str) -> Generator[None]:
 def _entries(found: Listed, server: str) -> Iterator[Entry | Manifest]:
     origin = Origin(server)
     for resource, each in found.core:
-        if isinstance(each, BatchJob) and not batch_jobs.is_concern(each):
+        if isinstance(each, WorkloadObject) and not is_watched(each):
             continue
         manifest = Manifest(origin, _head(resource, each))
         key = Key(manifest.kind, each.metadata.namespace, each.metadata.name)
@@ -66,5 +68,5 @@ def _entries(found: Listed, server: str) -> Iterator[Entry | Manifest]:
 
 def _head(resource: Resource, each: KubeObject) -> dict[str, object]:
     meta = {"name": each.metadata.name, "uid": each.metadata.uid}
-    kind = batch_jobs.KIND if isinstance(each, BatchJob) else type(each).__name__
+    kind = adapter_of(each).kind if isinstance(each, WorkloadObject) else type(each).__name__
     return {"apiVersion": resource.api_version, "kind": kind, "metadata": meta}

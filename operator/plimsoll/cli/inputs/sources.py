@@ -17,7 +17,6 @@ from plimsoll.cli.inputs.entries import Entry, Key, entries, is_read
 from plimsoll.cli.inputs.manifests import Manifest, Problem, manifests
 from plimsoll.cli.inputs.stand_ins import as_applied, stand_ins
 from plimsoll.errors import BadInput
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -26,6 +25,7 @@ from plimsoll.kube.objects.objects import (
     PodDisruptionBudget,
     PriorityClass,
 )
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading, Workload, reading_of
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.targets.claims import reference_of
@@ -121,7 +121,7 @@ class _Reading:
         return found
 
     def stand_ins(self, given: Iterable[Entry], there: Mapping[Key, Entry]) -> dict[Key, Entry]:
-        """What stands for the Jobs among what is given, over what is there."""
+        """What stands for the workloads among what is given, over what is there."""
         found: dict[Key, Entry] = {}
         for each in stand_ins(given, there, self._now):
             if isinstance(each, Entry):
@@ -156,8 +156,9 @@ def _over(old: Entry | None, new: Entry) -> Entry:
     """The new entry; a hand-written one keeps the UID and status of the old one."""
     if new.manifest.is_live:
         return new
-    if isinstance(new.content, BatchJob):
-        there = old.content if old is not None and isinstance(old.content, BatchJob) else None
+    if isinstance(new.content, WorkloadObject):
+        there = old.content if old is not None else None
+        there = there if isinstance(there, WorkloadObject) else None
         return Entry(new.key, new.manifest, as_applied(new.content, there))
     if old is None or not isinstance(new.content, Resource):
         return new
@@ -175,7 +176,7 @@ def _objects(entries: Mapping[Key, Entry]) -> Objects:
         budgets=_of(contents, PodDisruptionBudget),
         namespaces=_of(contents, Namespace),
         targets=_targets(contents),
-        workloads=_of(contents, BatchJob),
+        workloads=_of(contents, WorkloadObject),
     )
 
 

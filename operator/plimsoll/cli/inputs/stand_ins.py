@@ -1,74 +1,99 @@
-"""The TrainingJobs that would stand for Jobs in files, as the operator would create them."""
+"""The TrainingJobs that would stand for workloads in files, as the operator would create them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any, cast
 
 import msgspec
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.cli.inputs.entries import Entry, Key, entries
 from plimsoll.cli.inputs.manifests import Manifest, Problem
-from plimsoll.kube.objects.batch_job import BatchJob
-from plimsoll.kube.objects.objects import SchedulingGate
-from plimsoll.observe.adoption.batch_jobs import is_gated, stand_in_name
-from plimsoll.observe.adoption.stand_ins import is_stand_in
+from plimsoll.kube.objects.workload_parts import WorkloadObject
+from plimsoll.observe.adoption.asking import is_concern
+from plimsoll.observe.adoption.kinds.table import adapter_of
+from plimsoll.observe.adoption.stand_ins import is_stand_in, stand_in_name
 from plimsoll.observe.adoption.workloads import Workloads
-from plimsoll.observe.labels import GATE
 
 
 def stand_ins(
-    jobs: Iterable[Entry], there: Mapping[Key, Entry], now: datetime
+    given: Iterable[Entry], there: Mapping[Key, Entry], now: datetime
 ) -> Iterator[Entry | Problem]:
-    """What would stand for each Job, or why nothing can; `there` is what the cluster holds."""
-    for entry in jobs:
-        if isinstance(entry.content, BatchJob):
+    """What would stand for each workload, or why nothing can; `there` is what the cluster holds."""
+    for entry in given:
+        if isinstance(entry.content, WorkloadObject) and is_concern(entry.content):
             yield from _stand_in(entry.manifest, entry.content, there, now)
 
 
 def _stand_in(
-    manifest: Manifest, job: BatchJob, there: Mapping[Key, Entry], now: datetime
+    manifest: Manifest, item: WorkloadObject, there: Mapping[Key, Entry], now: datetime
 ) -> Iterator[Entry | Problem]:
-    name, namespace = stand_in_name(job), job.metadata.namespace
+    name, namespace = stand_in_name(item), item.metadata.namespace
     found = there.get(Key(TrainingJob.definition.kind, namespace, name))
     known = [found.content] if found and isinstance(found.content, TrainingJob) else []
-    if any(not is_stand_in(each, job) for each in known):
+    if any(not is_stand_in(each, item) for each in known):
         what = f"TrainingJob {name} exists and stands for something else: rename one of them"
         yield manifest.problem(what)
         return
-    (workload,) = Workloads().of([job], known).workloads
+    (workload,) = Workloads().of([item], known).workloads
     if workload.problem is not None:
         yield manifest.problem(workload.problem.message)
     elif workload.wanted is not None:
         wanted = workload.wanted.manifest
-        # Its users have set this, not the Job.
+        # Its users have set this, not the workload.
         kept = {"suspend": True} if any(each.spec.suspend for each in known) else {}
         made = {**wanted, "spec": {**wanted["spec"], **kept}}
         yield from entries(Manifest(manifest.origin, made), now)
 
 
-def as_applied(job: BatchJob, old: BatchJob | None) -> BatchJob:
-    """A Job as its manifest leaves it, over the one that is there.
+def as_applied(item: WorkloadObject, old: WorkloadObject | None) -> WorkloadObject:
+    """A workload as its manifest leaves it, over the one that is there.
 
-    A new one is held, as the admission policy holds it.
+    A new one is held, as the admission policy and the operator hold it.
     """
-    if old is None:
-        return _held(job)
+    adapter = adapter_of(item)
+    raw = msgspec.to_builtins(item)
+    if old is None or type(old) is not type(item):
+        _patch(raw, adapter.hold(adapter.candidate(item)))
+        _merge(raw, adapter.suspension(suspend=True))
+        return msgspec.convert(raw, type(item))
+    there = {each.pointer: each for each in adapter.pod_sets(old, ())}
+    for pods in adapter.pod_sets(item, ()):
+        if pods.pointer in there:
+            gates = there[pods.pointer].template.spec.scheduling_gates
+            value = msgspec.to_builtins(gates)
+            _patch(raw, [{"path": f"{pods.pointer}/spec/schedulingGates", "value": value}])
+    _merge(raw, adapter.suspension(suspend=adapter.is_suspended(old)))
+    raw["status"] = msgspec.to_builtins(old)["status"] if hasattr(old, "status") else {}
+    found = msgspec.convert(raw, type(item))
     meta = msgspec.structs.replace(
-        old.metadata, labels=job.metadata.labels, annotations=job.metadata.annotations
+        old.metadata, labels=item.metadata.labels, annotations=item.metadata.annotations
     )
-    gates = old.spec.template.spec.scheduling_gates
-    spec = msgspec.structs.replace(_gated(job, gates).spec, suspend=old.spec.suspend)
-    return msgspec.structs.replace(job, metadata=meta, spec=spec, status=old.status)
+    return msgspec.structs.replace(found, metadata=meta)
 
 
-def _held(job: BatchJob) -> BatchJob:
-    gates = job.spec.template.spec.scheduling_gates
-    found = job if is_gated(job) else _gated(job, (*gates, SchedulingGate(GATE)))
-    return msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, suspend=True))
+def _patch(raw: dict[str, Any], operations: Iterable[dict[str, Any]]) -> None:
+    """Add what a JSON patch adds."""
+    for operation in operations:
+        *outer, last = operation["path"].removeprefix("/").split("/")
+        place: Any = raw
+        for name in outer:
+            place = _inner(place, name)
+        if isinstance(place, list):
+            cast("list[Any]", place).append(operation["value"])
+        else:
+            place[last] = operation["value"]
 
 
-def _gated(job: BatchJob, gates: tuple[SchedulingGate, ...]) -> BatchJob:
-    template = job.spec.template
-    pod = msgspec.structs.replace(template.spec, scheduling_gates=gates)
-    template = msgspec.structs.replace(template, spec=pod)
-    return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, template=template))
+def _inner(place: Any, name: str) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(place, list):
+        return cast("list[Any]", place)[int(name)]
+    return cast("dict[str, Any]", place).setdefault(name, {})
+
+
+def _merge(raw: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    for name, value in patch.items():
+        if isinstance(value, dict):
+            _merge(raw.setdefault(name, {}), cast("dict[str, Any]", value))
+        else:
+            raw[name] = value

@@ -1,7 +1,7 @@
 """List all objects that plans depend on once, for programs that do not watch."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from plimsoll.errors import ApiError, Forbidden, NoCluster, NotFound
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint, endpoint
 from plimsoll.kube.http.resources import (
-    BATCH_JOBS,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
@@ -23,7 +22,6 @@ from plimsoll.kube.http.resources import (
     PRIORITY_CLASSES,
     Resource,
 )
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -45,8 +43,6 @@ CORE: tuple[tuple[Resource, type[KubeObject]], ...] = (
     (PRIORITY_CLASSES, PriorityClass),
     (POD_DISRUPTION_BUDGETS, PodDisruptionBudget),
 )
-JOBS: tuple[Resource, type[BatchJob]] = (BATCH_JOBS, BatchJob)
-"""Those that ask to be planned are adopted; not everybody who may list the rest may list these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +61,13 @@ def configured(kubeconfig: str | Path | None, context: str | None) -> Endpoint:
         raise NoCluster(str(error)) from error
 
 
-async def listed(server: Endpoint) -> Listed:
-    """Everything; without custom resources if ours are not installed. Raises ApiError."""
+async def listed(
+    server: Endpoint, workloads: Iterable[tuple[Resource, type[KubeObject]]]
+) -> Listed:
+    """Everything; without custom resources if ours are not installed. Raises ApiError.
+
+    `workloads` are the kinds of which some may be adopted.
+    """
     async with KubeClient.to(server, may_write=lambda: False) as client:
         core = [
             (resource, each)
@@ -74,17 +75,29 @@ async def listed(server: Endpoint) -> Listed:
             for each in await client.list_all(resource.everywhere(), kind)
         ]
         custom = [raw for kind in KINDS for raw in await _custom(client, kind.definition)]
-        jobs = await _jobs(client, custom)
-    return Listed((*core, *jobs), (*custom, *await _targets(server, custom)))
+        adoptable = [
+            (resource, each)
+            for resource, kind in workloads
+            for each in await _adoptable(client, resource, kind, custom)
+        ]
+    return Listed((*core, *adoptable), (*custom, *await _targets(server, custom)))
 
 
-async def _jobs(client: KubeClient, custom: Iterable[Raw]) -> list[tuple[Resource, KubeObject]]:
-    """All Jobs; none if they may not be listed and no custom resource stands for one."""
-    resource, kind = JOBS
+async def _adoptable(
+    client: KubeClient, resource: Resource, kind: type[KubeObject], custom: Iterable[Raw]
+) -> Sequence[KubeObject]:
+    """All objects of a kind, of which some may be adopted; none if the kind is not installed.
+
+    None either if they may not be listed, unless a custom resource stands for one: not everybody
+    who may list the rest may list these.
+    """
     try:
-        return [(resource, each) for each in await client.list_all(resource.everywhere(), kind)]
+        return await client.list_all(resource.everywhere(), kind)
+    except NotFound:
+        return []
     except Forbidden:
-        if any(raw["spec"].get("workloadRef") for raw in custom):
+        references: Iterable[Raw] = (raw["spec"].get("workloadRef") or {} for raw in custom)
+        if any(each.get("apiVersion") == resource.api_version for each in references):
             raise
         return []
 

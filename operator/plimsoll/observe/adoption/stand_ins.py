@@ -4,6 +4,7 @@ It belongs to the workload, and goes with it. Its spec follows from the workload
 workload's annotations.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,32 +15,36 @@ from plimsoll.api.refusal_text import why_refused
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.api.unknown_fields import unknown_fields
 from plimsoll.errors import UnusableWorkload
-from plimsoll.kube.objects.batch_job import BatchJob
-from plimsoll.observe.adoption import batch_jobs
+from plimsoll.kube.objects.workload_parts import WorkloadObject
+from plimsoll.naming import shortened
 from plimsoll.observe.adoption.annotations import Fields, fields_said
-from plimsoll.observe.adoption.batch_jobs import Gang, gang_of, stand_in_name
+from plimsoll.observe.adoption.gangs import Gang, gang_of
+from plimsoll.observe.adoption.kinds.adapter import Candidate
+from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.labels import QUEUE, SETTINGS
 
 Manifest = dict[str, Any]
 
 _IN_SPEC: Final = "spec."
+_NAME: Final = re.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LONGEST_NAME: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """The TrainingJob that is to stand for a Job: as it is created, and as it is read."""
+    """The TrainingJob that is to stand for a workload: as it is created, and as it is read."""
 
     manifest: Manifest
     job: TrainingJob
 
 
-def stand_in_of(job: BatchJob) -> StandIn:
-    """The TrainingJob that is to stand for a Job.
+def stand_in_of(candidate: Candidate) -> StandIn:
+    """The TrainingJob that is to stand for a workload.
 
     Raises UnusableWorkload, which names the field or annotation and the remedy.
     """
-    said, gang = fields_said(job.metadata.annotations), gang_of(job)
-    manifest = _manifest(job, _spec(job, gang, said))
+    said, gang = fields_said(candidate.item.metadata.annotations), gang_of(candidate)
+    manifest = _manifest(candidate, _spec(candidate, gang, said))
     problem = next(unknown_fields(TrainingJob, manifest), None)
     if problem is None:
         try:
@@ -49,22 +54,34 @@ def stand_in_of(job: BatchJob) -> StandIn:
     raise UnusableWorkload(_in_terms_of_annotations(problem, said))
 
 
-def is_stand_in(training: TrainingJob, job: BatchJob) -> bool:
-    """Whether a TrainingJob stands for a Job: any other that claims to is somebody's own."""
+def stand_in_name(item: WorkloadObject) -> str:
+    """The name of the TrainingJob that stands for a workload: its kind and its own, if that fits.
+
+    `job-train` stands for the Job `train`.
+    """
+    name, prefix = item.metadata.name, f"{adapter_of(item).kind.lower()}-"
+    longest = _LONGEST_NAME - len(prefix)
+    if len(name) <= longest and _NAME.fullmatch(name):
+        return f"{prefix}{name}"
+    return f"{prefix}{shortened(name, longest)}"
+
+
+def is_stand_in(training: TrainingJob, item: WorkloadObject) -> bool:
+    """Whether a TrainingJob stands for a workload: any other that claims to is somebody's own."""
     ref, meta = training.spec.workload_ref, training.metadata
     return (
         ref is not None
-        and ref.uid == job.metadata.uid
-        and meta.namespace == job.metadata.namespace
-        and meta.name == stand_in_name(job)
+        and ref.uid == item.metadata.uid
+        and meta.namespace == item.metadata.namespace
+        and meta.name == stand_in_name(item)
     )
 
 
-def _manifest(job: BatchJob, spec: Fields) -> Manifest:
-    meta = job.metadata
+def _manifest(candidate: Candidate, spec: Fields) -> Manifest:
+    meta = candidate.item.metadata
     owner = {
-        "apiVersion": batch_jobs.API_VERSION,
-        "kind": batch_jobs.KIND,
+        "apiVersion": candidate.adapter.api_version,
+        "kind": candidate.adapter.kind,
         "name": meta.name,
         "uid": meta.uid,
         "controller": True,
@@ -73,7 +90,7 @@ def _manifest(job: BatchJob, spec: Fields) -> Manifest:
         "apiVersion": API_VERSION,
         "kind": TrainingJob.definition.kind,
         "metadata": {
-            "name": stand_in_name(job),
+            "name": stand_in_name(candidate.item),
             "namespace": meta.namespace,
             "ownerReferences": [owner],
         },
@@ -81,20 +98,21 @@ def _manifest(job: BatchJob, spec: Fields) -> Manifest:
     }
 
 
-def _spec(job: BatchJob, gang: Gang, said: Fields) -> Fields:
+def _spec(candidate: Candidate, gang: Gang, said: Fields) -> Fields:
+    meta = candidate.item.metadata
     spec: Fields = {
         **said,
-        "queue": job.metadata.labels[QUEUE],
+        "queue": meta.labels[QUEUE],
         "workers": {
-            **_size(job, gang, said),
+            **_size(candidate, gang, said),
             "gpusPerWorker": gang.gpus,
             "template": gang.template,
         },
         "workloadRef": {
-            "apiVersion": batch_jobs.API_VERSION,
-            "kind": batch_jobs.KIND,
-            "name": job.metadata.name,
-            "uid": job.metadata.uid,
+            "apiVersion": candidate.adapter.api_version,
+            "kind": candidate.adapter.kind,
+            "name": meta.name,
+            "uid": meta.uid,
             "gpuResource": gang.gpu_resource,
         },
     }
@@ -106,8 +124,8 @@ def _spec(job: BatchJob, gang: Gang, said: Fields) -> Fields:
     return spec
 
 
-def _size(job: BatchJob, gang: Gang, said: Fields) -> Fields:
-    """How many workers there may be; as many as the Job has, unless annotations give a range."""
+def _size(candidate: Candidate, gang: Gang, said: Fields) -> Fields:
+    """How many workers there may be; as many as it has, unless annotations give a range."""
     given: Any = said.get("workers", {})
     if not isinstance(given, dict):
         raise UnusableWorkload(f"annotation {SETTINGS}workers: must be an object, such as {{}}")
@@ -116,14 +134,21 @@ def _size(job: BatchJob, gang: Gang, said: Fields) -> Fields:
         return {**size, "min": gang.count, "max": gang.count}
     if not gang.is_elastic:
         raise UnusableWorkload(
-            f"annotations {SETTINGS}workers.min and .max: Job {job.metadata.name} cannot change its"
-            " size: set completionMode to Indexed and completions to parallelism, or remove them"
+            f"annotations {SETTINGS}workers.min and .max: {candidate.title} cannot change its size:"
+            f" {candidate.adapter.to_resize}, or remove them"
         )
     missing = next((name for name in ("min", "max") if name not in size), None)
     if missing is not None:
-        # parallelism changes with each resize, so it cannot bound the next.
+        # Its own count of pods changes with each resize, so it cannot bound the next.
         raise UnusableWorkload(
-            f"annotation {SETTINGS}workers.{missing}: is required for a Job that may be resized"
+            f"annotation {SETTINGS}workers.{missing}: is required for a {candidate.adapter.kind}"
+            " that may be resized"
+        )
+    least = gang.fixed + 1
+    if isinstance(size["min"], int) and size["min"] < least:
+        raise UnusableWorkload(
+            f"annotation {SETTINGS}workers.min: {candidate.title} always has {gang.fixed} pods"
+            f" beside its workers, which count too: set it to {least} or more"
         )
     return size
 

@@ -1,9 +1,32 @@
 """An adopted workload, as its job's step sees it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from plimsoll.kube.watching.workloads import Reference
+
+Patch = dict[str, Any]
+"""A JSON merge patch (RFC 7386)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """How a workload's number of pods is set: in these fields, by their paths.
+
+    `fixed` more pods are there in any case.
+    """
+
+    fields: tuple[tuple[str, ...], ...]
+    fixed: int = 0
+
+    def patch(self, pods: int) -> Patch:
+        """What makes so many pods of it."""
+        found: Patch = {}
+        for path in self.fields:
+            put(found, path, pods - self.fixed)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +42,11 @@ class WorkloadView:
     """The workload that a job stands for.
 
     `suspended`: it is to run no pods; `at_rest`: its controller has seen that, so that it may be
-    resumed. It is to run `parallelism` pods at once, and now `due`, as not so many are left.
-    `since`: when it was last resumed, None if that is unknown. `failures`: how many pods have
-    failed. `outcome` is None until it has ended.
+    resumed. It is to run `parallelism` pods with GPUs at once, and now `due`, as not so many are
+    left; `beside` pods without GPUs must have found their nodes before those start. `since`: when
+    it was last resumed, None if that is unknown. `failures`: how many pods have failed. `outcome`
+    is None until it has ended. `sizing` is None where its size cannot be changed. `numbered_by` is
+    the label that numbers its pods with GPUs from 0 on, "" without one.
     """
 
     reference: Reference
@@ -30,6 +55,17 @@ class WorkloadView:
     at_rest: bool
     parallelism: int
     due: int
+    beside: int = 0
     since: datetime | None = None
     failures: int = 0
     outcome: Outcome | None = None
+    sizing: Sizing | None = None
+    numbered_by: str = ""
+
+
+def put(patch: Patch, path: Sequence[str], value: object) -> None:
+    """Set a field in a merge patch."""
+    *outer, last = path
+    for name in outer:
+        patch = patch.setdefault(name, {})
+    patch[last] = value

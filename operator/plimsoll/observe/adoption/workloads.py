@@ -1,31 +1,24 @@
-"""Match the Jobs that ask to be planned with the TrainingJobs that stand for them.
+"""Match the workloads that ask to be planned with the TrainingJobs that stand for them.
 
-A TrainingJob stands for a Job if it has the Job's uid and the name that Plimsoll would give it.
-Whoever may create TrainingJobs may write such a claim, so one without its Job is refused, and holds
-nothing.
+A TrainingJob stands for a workload if it has its uid and the name that Plimsoll would give it.
+Whoever may create TrainingJobs may write such a claim, so one without its workload is refused, and
+holds nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
-
-import msgspec
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import PlimsollError
-from plimsoll.kube.objects.batch_job import BatchJob
-from plimsoll.observe.adoption.batch_jobs import (
-    asks,
-    is_concern,
-    is_gated,
-    is_over,
-    manager_of,
-    stand_in_name,
-    view_of,
-)
-from plimsoll.observe.adoption.stand_ins import StandIn, is_stand_in, stand_in_of
+from plimsoll.kube.objects.workload_parts import WorkloadObject
+from plimsoll.observe.adoption.asking import asks, is_concern, manager_of
+from plimsoll.observe.adoption.kinds.adapter import Candidate
+from plimsoll.observe.adoption.kinds.table import adapter_of, maker_of
+from plimsoll.observe.adoption.stand_ins import StandIn, is_stand_in, stand_in_name, stand_in_of
 from plimsoll.observe.adoption.workload_view import WorkloadView
-from plimsoll.observe.kept import Kept
+from plimsoll.observe.kept import Kept, same
 from plimsoll.observe.labels import QUEUE
 from plimsoll.observe.queue_access import Refusal
 from plimsoll.vocabulary import logs, metrics
@@ -37,17 +30,18 @@ _NO_SUCH_WORKLOAD: Final = Refusal(
     "spec.workloadRef names no workload that asks to be planned under this name: delete this"
     f" TrainingJob, and set the label {QUEUE} on the workload instead",
 )
+Children = Mapping[tuple[str, str], Sequence[WorkloadObject]]
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A Job that asks to be planned, or did so before.
+    """A workload that asks to be planned, or did so before.
 
     `stand_in` is the TrainingJob that stands for it, None while there is none; `wanted` is the one
-    that should, None if the Job does not ask, or cannot be planned: `problem` says why.
+    that should, None if it does not ask, or cannot be planned: `problem` says why.
     """
 
-    job: BatchJob
+    candidate: Candidate
     stand_in: TrainingJob | None
     wanted: StandIn | None
     problem: Refusal | None = None
@@ -55,10 +49,11 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """The Jobs of concern, and what follows for the TrainingJobs that stand for them.
+    """The workloads of concern, and what follows for the TrainingJobs that stand for them.
 
     `views` are the workloads by the uid of their TrainingJob, and `homes` the uids of these by that
-    of their workload. `orphans` are TrainingJobs that claim to stand for a workload, and do not.
+    of what makes their pods: their workload, or what that has made. `orphans` are TrainingJobs that
+    claim to stand for a workload, and do not.
     """
 
     workloads: tuple[Workload, ...] = ()
@@ -76,111 +71,159 @@ class Workloads:
 
     def __init__(self) -> None:
         self._kept = Kept[Adopted]()
-        self._read: dict[str, tuple[BatchJob, StandIn | None, Refusal | None]] = {}
-        self._views: dict[str, tuple[BatchJob, WorkloadView]] = {}
+        self._candidates: dict[str, Candidate] = {}
+        self._read: dict[str, tuple[Candidate, StandIn | None, Refusal | None]] = {}
 
-    def of(self, jobs: Sequence[BatchJob], trainings: Sequence[TrainingJob]) -> Adopted:
-        """The Jobs of concern, matched; the same object while nothing has changed."""
+    def of(self, items: Sequence[WorkloadObject], trainings: Sequence[TrainingJob]) -> Adopted:
+        """The workloads of concern, matched; the same object while nothing has changed."""
         stand_ins = [each for each in trainings if each.spec.workload_ref is not None]
-        return self._kept.of(lambda: self._match(jobs, stand_ins), jobs, stand_ins)
+        return self._kept.of(lambda: self._match(items, stand_ins), items, stand_ins)
 
-    def _match(self, jobs: Sequence[BatchJob], stand_ins: Sequence[TrainingJob]) -> Adopted:
-        self._forget_others({job.metadata.uid for job in jobs})
+    def _match(self, items: Sequence[WorkloadObject], stand_ins: Sequence[TrainingJob]) -> Adopted:
+        self._forget_others({item.metadata.uid for item in items})
         by_name = {(each.metadata.namespace, each.metadata.name): each for each in stand_ins}
+        children = _children(items)
         workloads: list[Workload] = []
         views: dict[str, WorkloadView] = {}
-        for job in filter(is_concern, jobs):
-            found = by_name.get((job.metadata.namespace, stand_in_name(job)))
-            stand_in = found if found is not None and is_stand_in(found, job) else None
-            workloads.append(self._workload(job, stand_in))
+        homes: dict[str, str] = {}
+        for item in filter(is_concern, items):
+            found = by_name.get((item.metadata.namespace, stand_in_name(item)))
+            stand_in = found if found is not None and is_stand_in(found, item) else None
+            try:
+                candidate = self._candidate(item, children)
+            except Exception as error:  # noqa: BLE001 - around one object: the others are planned
+                _refused(item, error)
+                continue
+            workloads.append(self._workload(candidate, stand_in))
             if stand_in is not None:
-                views[stand_in.metadata.uid] = self._view(job)
-        homes = {view.uid: uid for uid, view in views.items()}
+                uid = stand_in.metadata.uid
+                views[uid] = candidate.view
+                homes.update((maker, uid) for maker in _makers(candidate))
         orphans = {each.metadata.uid: each for each in stand_ins if each.metadata.uid not in views}
         return Adopted(tuple(workloads), views, homes, orphans)
 
-    def _workload(self, job: BatchJob, stand_in: TrainingJob | None) -> Workload:
-        known = self._read.get(job.metadata.uid)
-        if known is None or not _says_the_same(known[0], job):
-            known = self._read[job.metadata.uid] = (job, *_read(job))
+    def _candidate(self, item: WorkloadObject, children: Children) -> Candidate:
+        """A workload as it is read; its view is the same object while nothing about it changed."""
+        uid = item.metadata.uid
+        of_it = [
+            self._candidate(each, children)
+            for each in children.get((item.metadata.namespace, uid), ())
+        ]
+        known = self._candidates.get(uid)
+        if known is not None and known.item is item and same(known.children, of_it):
+            return known
+        found = adapter_of(item).candidate(item, of_it)
+        if known is not None and known.view == found.view:
+            found = replace(found, view=known.view)
+        self._candidates[uid] = found
+        return found
+
+    def _workload(self, candidate: Candidate, stand_in: TrainingJob | None) -> Workload:
+        uid = candidate.item.metadata.uid
+        known = self._read.get(uid)
+        if known is None or not _says_the_same(known[0], candidate):
+            known = self._read[uid] = (candidate, *_read(candidate))
         _, wanted, problem = known
         if wanted is not None and problem is None:
-            problem = _runs_already(job, stand_in) or _changed_while_it_runs(wanted, stand_in)
-        return Workload(job, stand_in, wanted if problem is None else None, problem)
-
-    def _view(self, job: BatchJob) -> WorkloadView:
-        """How a Job stands: the same object while nothing about it has changed."""
-        known = self._views.get(job.metadata.uid)
-        if known is None or known[0] is not job:
-            view = view_of(job)
-            same = known is not None and known[1] == view
-            known = self._views[job.metadata.uid] = job, known[1] if same and known else view
-        return known[1]
+            problem = _runs_already(candidate, stand_in)
+            problem = problem or _changed_while_it_runs(wanted, stand_in, candidate)
+        return Workload(candidate, stand_in, wanted if problem is None else None, problem)
 
     def _forget_others(self, uids: set[str]) -> None:
-        for known in (self._read, self._views):
+        for known in (self._read, self._candidates):
             for uid in known.keys() - uids:
                 del known[uid]
 
 
-def _says_the_same(old: BatchJob, new: BatchJob) -> bool:
-    """Whether all that a Job's TrainingJob follows from is unchanged.
+def _children(items: Sequence[WorkloadObject]) -> Children:
+    """What each workload has made, by its namespace and uid."""
+    found: dict[tuple[str, str], list[WorkloadObject]] = defaultdict(list)
+    for item in items:
+        maker = maker_of(item)
+        if maker is not None:
+            found[item.metadata.namespace, maker.uid].append(item)
+    return found
 
-    A Job changes several times while it starts, and each reading costs a millisecond.
+
+def _makers(candidate: Candidate) -> Iterator[str]:
+    """The uids of a workload and of all that it has made."""
+    yield candidate.item.metadata.uid
+    for child in candidate.children:
+        yield from _makers(child)
+
+
+def _says_the_same(old: Candidate, new: Candidate) -> bool:
+    """Whether all that a workload's TrainingJob follows from is unchanged.
+
+    A workload changes several times while it starts, and each reading costs a millisecond.
     """
     if old is new:
         return True
-    if is_over(old) != is_over(new):
-        return False
-    was, now = old.metadata, new.metadata
+    adapter, was, now = old.adapter, old.item.metadata, new.item.metadata
     same_meta = (was.labels, was.annotations) == (now.labels, now.annotations)
     same_owners = was.owner_references == now.owner_references
-    # It is we who suspend and resume it.
-    spec = msgspec.structs.replace(old.spec, suspend=new.spec.suspend)
-    return same_meta and same_owners and spec == new.spec
-
-
-def _read(job: BatchJob) -> tuple[StandIn | None, Refusal | None]:
-    """What should stand for a Job, or why nothing can."""
-    if not asks(job) or is_over(job):
-        return None, None
-    try:
-        manager = manager_of(job)
-        if manager is not None:
-            return None, Refusal(Reason.MANAGED_ELSEWHERE, manager)
-        return stand_in_of(job), None
-    except PlimsollError as error:
-        return None, Refusal(Reason.INVALID_SPEC, str(error))
-    except Exception as error:  # noqa: BLE001 - around one object: the others are planned
-        metrics.FAULTS.labels("Job", "Read").inc()
-        name = f"Job/{job.metadata.namespace}/{job.metadata.name}"
-        _log.warning("object refused", object=name, error=repr(error))
-        message = f"the Job cannot be read ({type(error).__name__}): make it simpler"
-        return None, Refusal(Reason.INVALID_SPEC, message)
-
-
-def _runs_already(job: BatchJob, stand_in: TrainingJob | None) -> Refusal | None:
-    """Why a Job cannot be taken over as it is: its pods do not wait for a place."""
-    if stand_in is not None or is_gated(job) or job.spec.suspend:
-        return None
-    return Refusal(
-        Reason.ALREADY_RUNS,
-        f"Job {job.metadata.name} runs already, where kube-scheduler has put it: set spec.suspend"
-        " of the Job to true, and Plimsoll places it and resumes it",
+    said = (adapter.is_over(each.item) for each in (old, new))
+    return (
+        same_meta
+        and same_owners
+        and len({*said}) == 1
+        and adapter.managed_by(old.item) == adapter.managed_by(new.item)
+        and old.view.sizing == new.view.sizing
+        and old.pod_sets == new.pod_sets
     )
 
 
-def _changed_while_it_runs(wanted: StandIn, stand_in: TrainingJob | None) -> Refusal | None:
-    """Why a Job's changes do not count yet: it runs, and they would be those of another gang."""
+def _read(candidate: Candidate) -> tuple[StandIn | None, Refusal | None]:
+    """What should stand for a workload, or why nothing can."""
+    item, adapter = candidate.item, candidate.adapter
+    if not asks(item) or adapter.is_over(item):
+        return None, None
+    try:
+        manager = manager_of(candidate)
+        if manager is not None:
+            return None, Refusal(Reason.MANAGED_ELSEWHERE, manager)
+        return stand_in_of(candidate), None
+    except PlimsollError as error:
+        return None, Refusal(Reason.INVALID_SPEC, str(error))
+    except Exception as error:  # noqa: BLE001 - around one object: the others are planned
+        _refused(item, error)
+        message = f"the {adapter.kind} cannot be read ({type(error).__name__}): make it simpler"
+        return None, Refusal(Reason.INVALID_SPEC, message)
+
+
+def _refused(item: WorkloadObject, error: Exception) -> None:
+    kind = adapter_of(item).kind
+    metrics.FAULTS.labels(kind, "Read").inc()
+    name = f"{kind}/{item.metadata.namespace}/{item.metadata.name}"
+    _log.warning("object refused", object=name, error=repr(error))
+
+
+def _runs_already(candidate: Candidate, stand_in: TrainingJob | None) -> Refusal | None:
+    """Why a workload cannot be taken over as it is: its pods do not wait for a place."""
+    if stand_in is not None or candidate.is_held or candidate.view.suspended:
+        return None
+    kind = candidate.adapter.kind
+    return Refusal(
+        Reason.ALREADY_RUNS,
+        f"{candidate.title} runs already, where kube-scheduler has put it: set suspend of the"
+        f" {kind} to true, and Plimsoll places it and resumes it",
+    )
+
+
+def _changed_while_it_runs(
+    wanted: StandIn, stand_in: TrainingJob | None, candidate: Candidate
+) -> Refusal | None:
+    """Why changes do not count yet: it runs, and they would be those of another gang."""
     if stand_in is None or stand_in.status.placement is None:
         return None
     fields = changes_of_shape(wanted.job, stand_in)
     if not fields:
         return None
+    kind = candidate.adapter.kind
     return Refusal(
         Reason.SHAPE_CHANGED,
-        f"the Job's {' and '.join(fields)} changed while it runs, and it goes on as it was: set it"
-        " back, or set spec.suspend of its TrainingJob to true until the Job has stopped",
+        f"the {kind}'s {' and '.join(fields)} changed while it runs, and it goes on as it was: set"
+        f" it back, or set spec.suspend of its TrainingJob to true until the {kind} has stopped",
     )
 
 

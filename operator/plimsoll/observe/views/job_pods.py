@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from plimsoll.kube.objects.objects import Pod
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.kept import Kept, same
+from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.readable import countable_requests, readable
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.nodes import Taken
@@ -19,11 +20,16 @@ PodsByJob = Mapping[str, tuple[PodView, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """The pods of each job by its uid, the job of each of these pods by uid, and all others."""
+    """The pods of each job by its uid, the job of each of these pods by uid, and all others.
+
+    `beside`: how many pods without GPUs of an adopted workload have found a node, by the job's uid.
+    They are among the others, as kube-scheduler places them.
+    """
 
     by_job: PodsByJob
     job_of: Mapping[str, str]
     unmanaged: Sequence[Pod]
+    beside: Mapping[str, int]
 
 
 class PodViews:
@@ -58,16 +64,20 @@ class PodViews:
         self._forget_others({pod.metadata.uid for pod in pods})
         by_job: dict[str, list[PodView]] = defaultdict(list)
         unmanaged: list[Pod] = []
+        beside: dict[str, int] = defaultdict(int)
         stand_ins = frozenset(self._adopted.values())
         for pod in pods:
             view = self._of_a_job(pod, stand_ins)
             if view is None:
                 unmanaged.append(pod)
+            elif view.job_uid in stand_ins and not any(map(is_gpu_resource, view.requests.others)):
+                unmanaged.append(pod)
+                beside[view.job_uid] += _has_found_its_node(pod)
             else:
                 by_job[view.job_uid].append(view)
         self._by_job = {uid: self._kept(uid, of) for uid, of in by_job.items()}
         job_of = {pod.uid: uid for uid, of in by_job.items() for pod in of}
-        return Divided(self._by_job, job_of, unmanaged)
+        return Divided(self._by_job, job_of, unmanaged, dict(beside))
 
     def _of_a_job(self, pod: Pod, stand_ins: AbstractSet[str]) -> PodView | None:
         """A job's pod. An adopted workload's are those that its own controller made."""
@@ -136,6 +146,12 @@ def _node_of(pod: Pod) -> str:
     """
     may_be_bound = pod.metadata.deletion_timestamp is None and is_left_behind(pod)
     return pod.spec.node_name or (wanted_node(pod) if may_be_bound else "")
+
+
+def _has_found_its_node(pod: Pod) -> bool:
+    """Whether a pod is on a node, and neither about to leave nor failed."""
+    stays = pod.metadata.deletion_timestamp is None and pod.status.phase != "Failed"
+    return bool(pod.spec.node_name) and stays
 
 
 def _is_leaving(pod: Pod) -> bool:

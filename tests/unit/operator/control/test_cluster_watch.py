@@ -2,7 +2,8 @@ from plimsoll.control.cluster_watch import ClusterWatch
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.watching.following import WatchTerms
-from plimsoll.kube.watching.listing import CORE, JOBS
+from plimsoll.kube.watching.listing import CORE
+from plimsoll.observe.adoption.kinds.table import ADAPTERS
 from support.programs.asynchronous import asynchronous
 
 
@@ -11,7 +12,8 @@ async def test_programs_that_do_not_watch_list_all_that_is_watched() -> None:
     nowhere = Endpoint("http://localhost", None, lambda: None)
     async with KubeClient.to(nowhere) as client:
         watch = ClusterWatch(client, WatchTerms(), adopts_jobs=True, changed=lambda: None)
-    listed = {f"watch of {resource.plural}" for resource, _ in (*CORE, JOBS)}
+    resources = [resource for resource, _ in CORE] + [each.resource for each in ADAPTERS]
+    listed = {f"watch of {resource.plural}" for resource in resources}
     assert {part.name for part in watch.parts()} == listed
 
 
@@ -20,5 +22,5 @@ async def test_what_is_not_watched_is_not_reported_as_stale() -> None:
     nowhere = Endpoint("http://localhost", None, lambda: None)
     async with KubeClient.to(nowhere) as client:
         watch = ClusterWatch(client, WatchTerms(), adopts_jobs=False, changed=lambda: None)
-    assert watch.jobs is None
+    assert watch.workloads() == ()
     assert "watch of jobs" not in {part.name for part in watch.parts()}

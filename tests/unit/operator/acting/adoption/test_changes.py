@@ -120,13 +120,13 @@ def test_our_gate_is_put_beside_those_of_others_and_only_ours_is_taken_away() ->
     job = a_batch_job(held=False, suspend=True, pod={"schedulingGates": [other]})
     (hold,) = changes(a_job(job))
     assert isinstance(hold, HoldPods)
-    _, operation = held(hold.job)
+    _, operation = held(hold.workload)
     gates = "/spec/template/spec/schedulingGates"
     assert operation == {"op": "add", "path": f"{gates}/-", "value": {"name": GATE}}
     both = a_batch_job(queue=None, pod={"schedulingGates": [other, {"name": GATE}]}, held=False)
     (free,) = changes(a_job(both, {"suspend": True}))
     assert isinstance(free, LetGo)
-    same, removal, resumption = let_go(free.job)
+    same, removal, resumption = let_go(free.workload)
     assert same["op"] == "test"
     assert removal == {"op": "remove", "path": f"{gates}/1"}
     assert (resumption["path"], resumption["value"]) == ("/spec/suspend", False)

@@ -14,8 +14,8 @@ from plimsoll.acting.writes.writer import Result, Writer, rest_seconds
 from plimsoll.api.kinds import JobStatus
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView
 from plimsoll.supervision import Supervisor
@@ -46,7 +46,7 @@ class Heard:
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         """Nothing is kept."""
 
-    def wrote_workload(self, job: BatchJob) -> None:
+    def wrote_workload(self, item: WorkloadObject) -> None:
         """Nothing here adopts workloads."""
 
     def doubted(self, reference: Reference) -> None:

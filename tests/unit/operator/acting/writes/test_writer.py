@@ -20,8 +20,8 @@ from plimsoll.clock import SYSTEM, Clock
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.target_reading import TARGET_LIMITS
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView
@@ -65,7 +65,7 @@ class Heard:
     def wrote_scale(self, reference: Reference, scale: Scale) -> None:
         self.scaled[reference] = scale.spec.replicas
 
-    def wrote_workload(self, job: BatchJob) -> None:
+    def wrote_workload(self, item: WorkloadObject) -> None:
         """Nothing here adopts workloads."""
 
     def doubted(self, reference: Reference) -> None:

@@ -4,15 +4,14 @@ import pytest
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import UnusableWorkload
-from plimsoll.observe.adoption.batch_jobs import stand_in_name
-from plimsoll.observe.adoption.stand_ins import is_stand_in, stand_in_of
+from plimsoll.observe.adoption.stand_ins import is_stand_in, stand_in_name, stand_in_of
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.adopted_jobs import read_job
+from support.clusters.adopted_jobs import candidate, read_job
 from support.objects.batch_jobs import a_batch_job
 
 
 def standing(job: Manifest) -> TrainingJob:
-    return stand_in_of(read_job(job)).job
+    return stand_in_of(candidate(job)).job
 
 
 def refused(job: Manifest) -> str:
@@ -54,7 +53,7 @@ def test_size_gpus_and_wishes_follow_from_the_job_and_what_it_runs_is_left_out()
 
 
 def test_it_belongs_to_the_job_and_goes_with_it() -> None:
-    manifest = stand_in_of(read_job(a_batch_job())).manifest
+    manifest = stand_in_of(candidate(a_batch_job())).manifest
     (owner,) = manifest["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("Job", "uid-Job-train", True)
 

@@ -167,7 +167,8 @@ def test_a_job_nobody_can_read_costs_only_itself() -> None:
     broken = a_job(a_batch_job("broken"))
     broken["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "many"
     broken["metadata"]["uid"] = "uid-of-broken"
-    found = {each.job.metadata.name: each for each in seen(broken, a_job()).adopted.workloads}
+    both = seen(broken, a_job()).adopted.workloads
+    found = {each.candidate.item.metadata.name: each for each in both}
     assert found["broken"].problem is not None
     assert found["train"].wanted is not None
 
@@ -176,4 +177,4 @@ def test_the_label_names_the_queue() -> None:
     found = workload(a_job(a_batch_job(queue="research")))
     assert found.wanted is not None
     assert found.wanted.job.spec.queue == "research"
-    assert found.job.metadata.labels[QUEUE] == "research"
+    assert found.candidate.item.metadata.labels[QUEUE] == "research"

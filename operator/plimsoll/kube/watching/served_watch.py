@@ -1,0 +1,132 @@
+"""Watch a kind that a cluster may lack: its CustomResourceDefinition may come and go."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, NoReturn, TypeVar
+
+from plimsoll.errors import ApiError, NotFound
+from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.resources import Resource, group_version
+from plimsoll.kube.objects.discovery import ServedKinds
+from plimsoll.kube.objects.objects import KubeObject
+from plimsoll.kube.watching.store import Key
+from plimsoll.kube.watching.watch import ListWatch
+from plimsoll.vocabulary import logs
+
+T = TypeVar("T", bound=KubeObject)
+
+LOOK_SECONDS: Final = 30.0
+"""How often it is asked whether the kind is served."""
+_log = logs.logger(__name__)
+
+
+class ServedWatch(Generic[T]):
+    """The objects of one kind, kept current while `run` runs; none while it is not served.
+
+    `make` makes the watch that keeps them current while it is. `changed` is called when the kind is
+    not served any more.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        resource: Resource,
+        make: Callable[[], ListWatch[T]],
+        *,
+        changed: Callable[[], None],
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self._client, self._resource, self._make = client, resource, make
+        self._changed, self._look_seconds = changed, look_seconds
+        self._watch: ListWatch[T] | None = None
+        self._known = asyncio.Event()
+
+    @property
+    def name(self) -> str:
+        """The plural of the watched resource."""
+        return self._resource.plural
+
+    @property
+    def objects(self) -> Mapping[Key, T]:
+        """All objects; a live view, to be copied before awaiting anything."""
+        return self._watch.objects if self._watch is not None else {}
+
+    @property
+    def synced(self) -> bool:
+        """Whether it is known that there are none, or everything has been listed once."""
+        return self._known.is_set() and (self._watch is None or self._watch.synced)
+
+    async def wait_synced(self) -> None:
+        """Return when that is so."""
+        await self._known.wait()
+        if self._watch is not None:
+            await self._watch.wait_synced()
+
+    def staleness_seconds(self, now: float) -> float:
+        """The age of the copy at a monotonic moment."""
+        return self._watch.staleness_seconds(now) if self._watch is not None else 0.0
+
+    def is_from(self, moment: float) -> bool:
+        """Whether everything was listed at that monotonic moment or later; relists if not."""
+        return self._watch is None or self._watch.is_from(moment)
+
+    def applied(self, item: T) -> None:
+        """Take the response to a write of ours, so that the change is seen at once."""
+        if self._watch is not None:
+            self._watch.applied(item)
+
+    async def run(self) -> NoReturn:
+        """Keep them current until cancelled."""
+        following: asyncio.Task[NoReturn] | None = None
+        try:
+            while True:
+                served = await self._is_served()
+                if served and following is None:
+                    self._watch = self._make()
+                    following = asyncio.create_task(self._watch.run())
+                elif served is False and (following is not None or not self._known.is_set()):
+                    await self._end(following)
+                    following = None
+                if served is not None:
+                    self._known.set()
+                if following is None:
+                    await asyncio.sleep(self._look_seconds)
+                else:
+                    ended, _ = await asyncio.wait({following}, timeout=self._look_seconds)
+                    for each in ended:
+                        each.result()
+        finally:
+            await _cancelled(following)
+
+    async def _end(self, following: "asyncio.Task[NoReturn] | None") -> None:
+        """There are no objects of the kind any more."""
+        _log.info(
+            "kind not served: such objects are not planned until its CustomResourceDefinition is"
+            " installed",
+            kind=f"{self._resource.plural}.{self._resource.group}",
+        )
+        await _cancelled(following)
+        if self._watch is not None:
+            self._watch = None
+            self._changed()
+
+    async def _is_served(self) -> bool | None:
+        """Whether the kind is served; None if that cannot be known now."""
+        resource = self._resource
+        try:
+            path = group_version(resource.group, resource.version)
+            found = await self._client.get(path, ServedKinds)
+        except NotFound:
+            return False
+        except ApiError as error:
+            _log.debug("kinds unknown", group=resource.group, error=str(error))
+            return None
+        return any(each.name == resource.plural for each in found.resources)
+
+
+async def _cancelled(task: "asyncio.Task[NoReturn] | None") -> None:
+    if task is not None:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,1 @@
+"""The kinds of workloads that can be planned: one adapter each."""

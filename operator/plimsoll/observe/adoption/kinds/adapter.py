@@ -1,0 +1,182 @@
+"""One kind of workload: whose it is, which pods it has, how it stands, how it is held and let go.
+
+Everything else about adopted workloads is the same for all kinds.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+from plimsoll.kube.http.resources import Resource
+from plimsoll.kube.objects.objects import PodSpec
+from plimsoll.kube.objects.workload_parts import WorkerTemplate, WorkloadObject
+from plimsoll.kube.watching.workloads import Reference
+from plimsoll.observe.adoption.workload_view import WorkloadView
+from plimsoll.observe.labels import GATE
+from plimsoll.observe.nodes.gpus import is_gpu_resource
+
+Operation = dict[str, Any]
+"""One step of a JSON patch (RFC 6902)."""
+
+T = TypeVar("T", bound=WorkloadObject)
+
+
+@dataclass(frozen=True, slots=True)
+class PodSet:
+    """Pods of a workload that are alike: `count` of them run at once.
+
+    `field` is where a user finds their template, `count_field` their number, and `pointer` is where
+    a JSON patch finds their template. They are `late` if they are made only once others run or have
+    ended.
+    """
+
+    field: str
+    pointer: str
+    count_field: str
+    count: int
+    template: WorkerTemplate
+    late: bool = False
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether they wait behind our scheduling gate."""
+        return any(gate.name == GATE for gate in self.template.spec.scheduling_gates)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An object that may ask to be planned, as its kind's adapter reads it.
+
+    `children` are what it has made, where its pods are not made by its own controller.
+    """
+
+    adapter: "Adapter[Any]"
+    item: WorkloadObject
+    children: tuple["Candidate", ...]
+    pod_sets: tuple[PodSet, ...]
+    view: WorkloadView
+
+    @property
+    def is_held(self) -> bool:
+        """Whether all its pods with GPUs wait behind our scheduling gate."""
+        return all(each.is_gated for each in with_gpus(self.pod_sets))
+
+    @property
+    def title(self) -> str:
+        """Its kind and name, as in a sentence."""
+        return f"{self.adapter.kind} {self.item.metadata.name}"
+
+
+class Adapter(ABC, Generic[T]):
+    """One kind of workload.
+
+    `own_managers`: the values of `spec.managedBy` that leave it to its own controller. `creators`:
+    the owners, by apiVersion and kind, that only create such objects; all others suspend and resume
+    them. `makes`: what it makes, by apiVersion and kind, where that makes its pods. `to_resize`
+    tells users what lets the size of such an object change.
+    """
+
+    kind: ClassVar[str]
+    resource: ClassVar[Resource]
+    type: ClassVar[type[WorkloadObject]]
+    own_managers: ClassVar[frozenset[str]] = frozenset()
+    creators: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    makes: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    to_resize: ClassVar[str] = "create a TrainingJob instead"
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` of such objects."""
+        return self.resource.api_version
+
+    @abstractmethod
+    def pod_sets(self, item: T, children: Sequence[Candidate], /) -> tuple[PodSet, ...]:
+        """The pods that it is to run, by what they are."""
+
+    @abstractmethod
+    def view(self, item: T, children: Sequence[Candidate], /) -> WorkloadView:
+        """How it stands."""
+
+    @abstractmethod
+    def managed_by(self, item: T) -> str:
+        """Its `spec.managedBy`, "" without one."""
+
+    @abstractmethod
+    def is_suspended(self, item: T) -> bool:
+        """Whether it is to run no pods."""
+
+    @abstractmethod
+    def is_over(self, item: T) -> bool:
+        """Whether it has completed or failed for good."""
+
+    def is_held(self, item: T) -> bool:
+        """Whether pods of it wait behind our scheduling gate."""
+        return any(each.is_gated for each in self.pod_sets(item, ()))
+
+    def suspension(self, *, suspend: bool) -> dict[str, Any]:
+        """The JSON merge patch that suspends it, or resumes it."""
+        return {"spec": {"suspend": suspend}}
+
+    def hold(self, candidate: Candidate) -> list[Operation]:
+        """The JSON patch that puts our scheduling gate on its pods with GPUs."""
+        return [operation for each in with_gpus(candidate.pod_sets) for operation in _gated(each)]
+
+    def let_go(self, candidate: Candidate) -> list[Operation]:
+        """The JSON patch that takes our scheduling gate away and resumes it."""
+        ungated = [operation for each in candidate.pod_sets for operation in _ungated(each)]
+        return [*ungated, *_operations(self.suspension(suspend=False))]
+
+    def candidate(self, item: T, children: Iterable[Candidate] = ()) -> Candidate:
+        """An object and what it has made, as it is read."""
+        of_it = tuple(children)
+        return Candidate(self, item, of_it, self.pod_sets(item, of_it), self.view(item, of_it))
+
+    def reference(self, item: T) -> Reference:
+        """What identifies an object."""
+        meta = item.metadata
+        return Reference(meta.namespace, self.api_version, self.kind, meta.name)
+
+
+def with_gpus(pod_sets: Iterable[PodSet]) -> list[PodSet]:
+    """The pods that ask for GPUs."""
+    return [each for each in pod_sets if asks_for_gpus(each.template.spec)]
+
+
+def asks_for_gpus(spec: PodSpec) -> bool:
+    """Whether a pod asks for GPUs."""
+    containers = (*spec.containers, *spec.init_containers)
+    asked = (
+        (name, amount)
+        for each in containers
+        for name, amount in {**each.resources.requests, **each.resources.limits}.items()
+    )
+    return any(is_gpu_resource(name) and str(amount) != "0" for name, amount in asked)
+
+
+def _gated(pods: PodSet) -> list[Operation]:
+    gates, gate = f"{pods.pointer}/spec/schedulingGates", {"name": GATE}
+    if pods.is_gated:
+        return []
+    if pods.template.spec.scheduling_gates:
+        return [{"op": "add", "path": f"{gates}/-", "value": gate}]
+    return [{"op": "add", "path": gates, "value": [gate]}]
+
+
+def _ungated(pods: PodSet) -> list[Operation]:
+    gates = f"{pods.pointer}/spec/schedulingGates"
+    names = [gate.name for gate in pods.template.spec.scheduling_gates]
+    places = [index for index, name in enumerate(names) if name == GATE]
+    return [{"op": "remove", "path": f"{gates}/{index}"} for index in reversed(places)]
+
+
+def _operations(patch: dict[str, Any], at: str = "") -> list[Operation]:
+    """A merge patch as a JSON patch, of objects that are there."""
+    found: list[Operation] = []
+    for name, value in patch.items():
+        path = f"{at}/{name}"
+        if isinstance(value, dict):
+            found += _operations(cast("dict[str, Any]", value), path)
+        else:
+            found.append({"op": "add", "path": path, "value": value})
+    return found
