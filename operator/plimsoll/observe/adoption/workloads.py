@@ -176,7 +176,7 @@ def _says_the_same(old: Candidate, new: Candidate) -> bool:
 def _read(candidate: Candidate) -> tuple[StandIn | None, Refusal | None]:
     """What should stand for a workload, or why nothing can."""
     item, adapter = candidate.item, candidate.adapter
-    if not asks(item) or adapter.is_over(item):
+    if not asks(item) or adapter.is_over(item) or not adapter.is_complete(candidate):
         return None, None
     try:
         manager = manager_of(candidate)
@@ -205,8 +205,9 @@ def _runs_already(candidate: Candidate, stand_in: TrainingJob | None) -> Refusal
     kind = candidate.adapter.kind
     return Refusal(
         Reason.ALREADY_RUNS,
-        f"{candidate.title} runs already, where kube-scheduler has put it: set suspend of the"
-        f" {kind} to true, and Plimsoll places it and resumes it",
+        f"{candidate.title} runs already, where kube-scheduler has put it: set"
+        f" {candidate.adapter.suspend_name} of the {kind} to true, and Plimsoll places it and"
+        " resumes it",
     )
 
 

@@ -12,7 +12,7 @@ from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.objects.objects import PodSpec
 from plimsoll.kube.objects.workload_parts import WorkerTemplate, WorkloadObject
 from plimsoll.kube.watching.workloads import Reference
-from plimsoll.observe.adoption.workload_view import WorkloadView
+from plimsoll.observe.adoption.workload_view import Patch, WorkloadView, put
 from plimsoll.observe.labels import GATE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 
@@ -60,7 +60,7 @@ class Candidate:
     @property
     def is_held(self) -> bool:
         """Whether all its pods with GPUs wait behind our scheduling gate."""
-        return all(each.is_gated for each in with_gpus(self.pod_sets))
+        return self.adapter.are_held(self)
 
     @property
     def title(self) -> str:
@@ -74,7 +74,8 @@ class Adapter(ABC, Generic[T]):
     `own_managers`: the values of `spec.managedBy` that leave it to its own controller. `creators`:
     the owners, by apiVersion and kind, that only create such objects; all others suspend and resume
     them. `makes`: what it makes, by apiVersion and kind, where that makes its pods. `to_resize`
-    tells users what lets the size of such an object change.
+    tells users what lets the size of such an object change. `suspend_field` is the path of the field
+    that suspends it.
     """
 
     kind: ClassVar[str]
@@ -83,6 +84,7 @@ class Adapter(ABC, Generic[T]):
     own_managers: ClassVar[frozenset[str]] = frozenset()
     creators: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     makes: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    suspend_field: ClassVar[tuple[str, ...]] = ("spec", "suspend")
     to_resize: ClassVar[str] = "create a TrainingJob instead"
 
     @property
@@ -114,9 +116,24 @@ class Adapter(ABC, Generic[T]):
         """Whether pods of it wait behind our scheduling gate."""
         return any(each.is_gated for each in self.pod_sets(item, ()))
 
-    def suspension(self, *, suspend: bool) -> dict[str, Any]:
+    def are_held(self, candidate: Candidate) -> bool:
+        """Whether all pods of it with GPUs do."""
+        return all(each.is_gated for each in with_gpus(candidate.pod_sets))
+
+    def is_complete(self, candidate: Candidate) -> bool:  # noqa: ARG002 - for those who need it
+        """Whether what its pods will be is known yet."""
+        return True
+
+    def suspension(self, *, suspend: bool) -> Patch:
         """The JSON merge patch that suspends it, or resumes it."""
-        return {"spec": {"suspend": suspend}}
+        found: Patch = {}
+        put(found, self.suspend_field, suspend)
+        return found
+
+    @property
+    def suspend_name(self) -> str:
+        """The field that suspends it, as users write it."""
+        return ".".join(self.suspend_field)
 
     def hold(self, candidate: Candidate) -> list[Operation]:
         """The JSON patch that puts our scheduling gate on its pods with GPUs."""

@@ -25,6 +25,7 @@ class KubeflowJobs(Adapter[KubeflowJob]):
     """Jobs of one kind; their templates are in the field `specs`."""
 
     own_managers = frozenset({"kubeflow.org/training-operator"})
+    suspend_field = ("spec", "runPolicy", "suspend")
     to_resize = "give it a replica type Worker with GPUs, and no elasticPolicy.metrics"
     specs: ClassVar[str]
 
@@ -82,10 +83,6 @@ class KubeflowJobs(Adapter[KubeflowJob]):
         others = (specs[name] for name in specs.keys() - {_WORKER})
         fixed = sum(each.replicas for each in others if asks_for_gpus(each.template.spec))
         return Sizing((("spec", self.specs, _WORKER, "replicas"),), fixed)
-
-    def suspension(self, *, suspend: bool) -> dict[str, object]:
-        """The JSON merge patch that suspends it, or resumes it."""
-        return {"spec": {"runPolicy": {"suspend": suspend}}}
 
     def managed_by(self, item: KubeflowJob) -> str:
         """Who runs it, if somebody else does."""

@@ -16,10 +16,12 @@ from plimsoll.observe.adoption.kinds.kubeflow_jobs import (
     TFJobs,
     XGBoostJobs,
 )
+from plimsoll.observe.adoption.kinds.train_jobs import TrainJobs
 
 ADAPTERS: Final[tuple[Adapter[Any], ...]] = (
     BatchJobs(),
     JobSets(),
+    TrainJobs(),
     PyTorchJobs(),
     TFJobs(),
     MPIJobs(),
