@@ -37,8 +37,8 @@ def _is_served(api: ApiServer, definition: Manifest) -> bool:
     spec = definition["spec"]
     version = next(version["name"] for version in spec["versions"] if version["storage"])
     status = api.get(f"{DEFINITIONS}/{definition['metadata']['name']}").get("status", {})
-    established = any(
-        c["type"] == "Established" and c["status"] == "True" for c in status.get("conditions", [])
-    )
+    # Null if the definition that was applied brought a status without any.
+    conditions: list[Manifest] = status.get("conditions") or []
+    established = any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
     # The Established condition appears a moment before the resource is served.
     return established and api.exists(f"/apis/{spec['group']}/{version}/{spec['names']['plural']}")

@@ -14,6 +14,13 @@ POLICIES = (
     f"{ADMISSION}/mutatingadmissionpolicybindings",
     f"{ADMISSION}/mutatingadmissionpolicies",
 )
+# From the outermost kind to the innermost: each makes objects of the next ones.
+WORKLOADS = (
+    ("/apis/trainer.kubeflow.org/v1alpha1", "trainjobs"),
+    ("/apis/kubeflow.org/v1", "pytorchjobs"),
+    ("/apis/jobset.x-k8s.io/v1alpha2", "jobsets"),
+    ("/apis/batch/v1", "jobs"),
+)
 EMPTY_SECONDS = 30
 
 
@@ -41,8 +48,10 @@ def remove_namespace(api: ApiServer, namespace: str) -> None:
     Kubernetes itself starts to empty a namespace only after five seconds.
     """
     pods = f"/api/v1/namespaces/{namespace}/pods"
-    # Jobs first: what stands for an adopted one would be made again.
-    api.delete_all(f"/apis/batch/v1/namespaces/{namespace}/jobs")
+    # Workloads first: what stands for an adopted one would be made again.
+    for group, collection in WORKLOADS:
+        if api.exists(f"{group}/{collection}"):
+            api.delete_all(f"{group}/namespaces/{namespace}/{collection}")
     for collection in _our_collections(api, namespace=namespace):
         api.delete_all(collection)
     api.delete_all(pods, grace_seconds=0)

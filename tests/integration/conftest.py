@@ -16,7 +16,15 @@ from plimsoll_devcluster.cluster import Cluster, open_cluster
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.programs.workload_controllers import find_controller
 from plimsoll_devcluster.waiting import wait_until
+from plimsoll_devcluster.workload_controllers.controller import WorkloadController
+from plimsoll_devcluster.workload_controllers.kinds import (
+    JOBSET,
+    TRAINER,
+    TRAINING_OPERATOR,
+    ControllerKind,
+)
 from support.clusters.scene import Scene
 from support.clusters.tenants import beside
 
@@ -89,8 +97,37 @@ def scene(api: ApiServer, namespace: str, operator: OperatorProcess) -> Iterator
         operator.start()
 
 
+@pytest.fixture(scope="module")
+def jobset_controller(control_plane: Cluster) -> Iterator[WorkloadController]:
+    """JobSet's own controller, for all tests of a module."""
+    with _controller(JOBSET, control_plane) as controller:
+        yield controller
+
+
+@pytest.fixture(scope="module")
+def trainer_controller(
+    control_plane: Cluster,
+    jobset_controller: WorkloadController,  # noqa: ARG001 - runs TrainJobs as JobSets
+) -> Iterator[WorkloadController]:
+    """Kubeflow Trainer's own controller, for all tests of a module."""
+    with _controller(TRAINER, control_plane) as controller:
+        yield controller
+
+
+@pytest.fixture(scope="module")
+def training_operator(control_plane: Cluster) -> Iterator[WorkloadController]:
+    """Kubeflow's training operator for PyTorchJobs, for all tests of a module."""
+    with _controller(TRAINING_OPERATOR, control_plane) as controller:
+        yield controller
+
+
 @pytest.fixture
 def hostile(scene: Scene) -> Iterator[Scene]:
     """Another tenant's namespace of the same cluster."""
     with beside(scene, "hostile") as neighbour:
         yield neighbour
+
+
+def _controller(kind: ControllerKind, cluster: Cluster) -> WorkloadController:
+    folder = find_controller(kind.program, os.environ)
+    return WorkloadController(kind, folder, cluster.kubeconfig)

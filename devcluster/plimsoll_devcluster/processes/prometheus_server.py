@@ -1,11 +1,8 @@
 """A Prometheus as a child of this process, on loopback, which leaves nothing behind."""
 
 import json
-import secrets
-import socket
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,10 +13,10 @@ import urllib3
 from plimsoll_devcluster.processes import ending
 from plimsoll_devcluster.processes.child import Child
 from plimsoll_devcluster.processes.credentials import write_secret
+from plimsoll_devcluster.processes.ports import free_port
 from plimsoll_devcluster.waiting import wait_until
 
 START_SECONDS = 60.0
-PORTS = range(20_000, 30_000)  # Linux hands out ports from 32768 on to anyone who asks for any
 SCRAPE_INTERVAL = "1s"
 
 
@@ -54,7 +51,7 @@ class PrometheusServer:
         self._program = program
         self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-prometheus-")
         self._path = Path(self._folder.name)
-        self._port = _free_port()
+        self._port = free_port()
         self._web_config = web_config or {}
         self._child: Child | None = None
         self._http = urllib3.PoolManager(retries=False, timeout=5)
@@ -136,12 +133,3 @@ class PrometheusServer:
 def _static(target: str | Scraped) -> dict[str, Any]:
     scraped = target if isinstance(target, Scraped) else Scraped(target, {})
     return {"targets": [scraped.address], "labels": dict(scraped.labels)}
-
-
-def _free_port() -> int:
-    """A port that the kernel does not hand out itself, so that it is still free after a restart."""
-    for port in secrets.SystemRandom().sample(PORTS, len(PORTS)):
-        with socket.socket() as found, suppress(OSError):
-            found.bind(("127.0.0.1", port))
-            return port
-    raise PrometheusFailedError("no port is free")

@@ -1,6 +1,7 @@
 """Build the programs from Go modules.
 
-hack/control-plane is one binary under several names, hack/prometheus is Prometheus.
+hack/control-plane is one binary under several names, hack/prometheus is Prometheus. Controllers of
+workloads are in hack/workload-controllers and hack/training-operator.
 """
 
 import shutil
@@ -44,6 +45,23 @@ def build_prometheus(program: str, folder: Path) -> None:
     _go_build(PROMETHEUS_MODULE, [*flags, "-o", target, f"{PROMETHEUS}/cmd/{program}"])
 
 
+def build_package(module: Path, package: str, target: Path) -> None:
+    """Build a package of a module of ours, or of one that it requires. Raises SourceFailedError."""
+    _go_build(module, ["-ldflags", "-s -w", "-o", str(target), package])
+
+
+def sources_of(module: Path, required: str) -> Path:
+    """The folder of a module that ours requires, once something was built from it.
+
+    Raises SourceFailedError.
+    """
+    command = [_go(), "list", "-m", "-f", "{{.Dir}}", required]
+    done = subprocess.run(command, cwd=module, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SourceFailedError(f"go list -m {required}: {done.stderr.strip()}")
+    return Path(done.stdout.strip())
+
+
 def _linker_flags() -> str:
     """Return the flags that set the programs' version, which they compare with others'."""
     major, minor, _patch = versions.KUBERNETES.split(".")
@@ -56,12 +74,16 @@ def _linker_flags() -> str:
 
 
 def _go_build(module: Path, arguments: list[str]) -> None:
+    started = time.monotonic()
+    _run_with_reports(["env", "CGO_ENABLED=0", _go(), "build", "-trimpath", *arguments], module)
+    announce(f"built it in {round(time.monotonic() - started)} s")
+
+
+def _go() -> str:
     go = shutil.which("go")
     if go is None:
         raise SourceFailedError("there is no Go on this machine")
-    started = time.monotonic()
-    _run_with_reports(["env", "CGO_ENABLED=0", go, "build", "-trimpath", *arguments], module)
-    announce(f"built it in {round(time.monotonic() - started)} s")
+    return go
 
 
 def _run_with_reports(command: list[str], folder: Path) -> None:

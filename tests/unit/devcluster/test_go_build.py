@@ -1,6 +1,12 @@
 import pytest
 
 from plimsoll_devcluster.programs import go_build, versions
+from plimsoll_devcluster.programs.workload_controllers import (
+    JOBSET,
+    TRAINER,
+    TRAINING_OPERATOR,
+    ControllerProgram,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,3 +25,10 @@ def test_the_go_module_builds_the_prometheus_that_it_is_called() -> None:
     assert required in (go_build.PROMETHEUS_MODULE / "go.mod").read_text()
     major, minor, patch = map(int, versions.PROMETHEUS.split("."))
     assert f"0.{major}{minor:02}.{patch}" == versions.PROMETHEUS_MODULE
+
+
+@pytest.mark.parametrize("program", [JOBSET, TRAINER, TRAINING_OPERATOR])
+def test_the_go_modules_build_the_controllers_that_they_are_called(
+    program: ControllerProgram,
+) -> None:
+    assert f"{program.module} v{program.version}" in (program.build_in / "go.mod").read_text()

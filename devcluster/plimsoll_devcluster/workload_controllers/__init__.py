@@ -1,0 +1,1 @@
+"""The controllers of other workload kinds, as processes beside a control plane."""

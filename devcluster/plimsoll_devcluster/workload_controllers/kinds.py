@@ -1,0 +1,159 @@
+"""What differs between the controllers: their configuration, and how their webhooks show."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.programs import workload_controllers as programs
+from plimsoll_devcluster.programs.workload_controllers import ControllerProgram
+
+NO_METRICS = "0"
+LOOPBACK = "127.0.0.1"
+JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets?dryRun=All"
+TRAIN_JOBS = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs?dryRun=All"
+PYTORCH_JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs?dryRun=All"
+CONTAINER = {"name": "pytorch", "image": "none"}
+POD_TEMPLATE = {"spec": {"containers": [CONTAINER]}}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one controller runs: its own folder, and its ports."""
+
+    folder: Path
+    webhook_port: int
+    probe_port: int
+
+    @property
+    def certificates(self) -> Path:
+        """The folder with tls.crt and tls.key: where controller-runtime looks below TMPDIR."""
+        return self.folder / "k8s-webhook-server" / "serving-certs"
+
+    @property
+    def configuration(self) -> Path:
+        """The configuration file, of those that read one."""
+        return self.folder / "configuration.json"
+
+    @property
+    def probes(self) -> str:
+        """The address of its probes."""
+        return f"{LOOPBACK}:{self.probe_port}"
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerKind:
+    """A controller as it is run: its program, its flags, and whether its webhooks are asked."""
+
+    program: ControllerProgram
+    flags: Callable[[Place], Mapping[str, object]]
+    is_asked: Callable[[ApiServer], bool]
+    configuration: Callable[[Place], Manifest] = field(default=lambda _: {})
+
+
+def _of_a_file(place: Place) -> dict[str, object]:
+    return {"config": place.configuration}
+
+
+def _jobset_configuration(place: Place) -> Manifest:
+    server = {"host": LOOPBACK, "port": place.webhook_port, "certDir": str(place.certificates)}
+    return {
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "internalCertManagement": {"enable": False},
+        "webhook": server,
+        **_common_configuration(place),
+    }
+
+
+def _trainer_configuration(place: Place) -> Manifest:
+    return {
+        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
+        "certManagement": {"enable": False},
+        "webhook": {"host": LOOPBACK, "port": place.webhook_port},
+        **_common_configuration(place),
+    }
+
+
+def _common_configuration(place: Place) -> Manifest:
+    return {
+        "kind": "Configuration",
+        "metrics": {"bindAddress": NO_METRICS},
+        "health": {"healthProbeBindAddress": place.probes},
+        "leaderElection": {"leaderElect": False},
+        "clientConnection": {"qps": 500, "burst": 500},
+    }
+
+
+def _training_operator_flags(place: Place) -> dict[str, object]:
+    return {
+        "enable-scheme": "PyTorchJob",
+        "health-probe-bind-address": place.probes,
+        "webhook-server-port": place.webhook_port,
+        "webhook-cert-dir": place.certificates,
+    }
+
+
+def _jobset_is_asked(api: ApiServer) -> bool:
+    """Whether the webhooks complete a JobSet, and refuse one of whose jobs no name is short enough.
+
+    The API server notices each of the two configurations for itself.
+    """
+    job = {"name": "job", "template": {"spec": {"template": POD_TEMPLATE}}}
+    made = _answer(api, JOBSETS, _manifest("JobSet", "probe", replicatedJobs=[job]))
+    return "startupPolicy" in made.get("spec", {}) and _is_refused(
+        api, JOBSETS, _manifest("JobSet", "probe" * 13, replicatedJobs=[job])
+    )
+
+
+def _trainer_is_asked(api: ApiServer) -> bool:
+    """Whether the webhooks date a TrainJob's patch, and refuse one of a runtime that is not."""
+    patches = [{"manager": "plimsoll.dev/probe"}]
+    known, unknown = ({"name": name} for name in ("torch-distributed", "none"))
+    right = _manifest("TrainJob", "probe", runtimeRef=known, runtimePatches=patches)
+    made = _answer(api, TRAIN_JOBS, right)
+    dated = [patch for patch in made.get("spec", {}).get("runtimePatches", []) if "time" in patch]
+    wrong = _manifest("TrainJob", "probe", runtimeRef=unknown)
+    return bool(dated) and _is_refused(api, TRAIN_JOBS, wrong)
+
+
+def _training_operator_is_asked(api: ApiServer) -> bool:
+    """Whether the webhook refuses a PyTorchJob with two masters, and takes one with one."""
+    one, two = ({"Master": {"replicas": masters, "template": POD_TEMPLATE}} for masters in (1, 2))
+    made = _answer(api, PYTORCH_JOBS, _manifest("PyTorchJob", "probe", pytorchReplicaSpecs=one))
+    wrong = _manifest("PyTorchJob", "probe", pytorchReplicaSpecs=two)
+    return bool(made) and _is_refused(api, PYTORCH_JOBS, wrong)
+
+
+def _manifest(kind: str, name: str, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of a spec
+    versions = {
+        "JobSet": "jobset.x-k8s.io/v1alpha2",
+        "TrainJob": "trainer.kubeflow.org/v1alpha1",
+        "PyTorchJob": "kubeflow.org/v1",
+    }
+    named = {"metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": versions[kind], "kind": kind, **named}
+
+
+def _answer(api: ApiServer, path: str, manifest: Manifest) -> Manifest:
+    """The object as it would be, nothing if it is refused: a webhook may not be reached yet."""
+    try:
+        return api.create(path, manifest)
+    except ApiServerRefusedError:
+        return {}
+
+
+def _is_refused(api: ApiServer, path: str, manifest: Manifest) -> bool:
+    try:
+        api.create(path, manifest)
+    except ApiServerRefusedError as error:
+        return "denied the request" in str(error)
+    return False
+
+
+JOBSET = ControllerKind(programs.JOBSET, _of_a_file, _jobset_is_asked, _jobset_configuration)
+TRAINER = ControllerKind(programs.TRAINER, _of_a_file, _trainer_is_asked, _trainer_configuration)
+TRAINING_OPERATOR = ControllerKind(
+    programs.TRAINING_OPERATOR, _training_operator_flags, _training_operator_is_asked
+)

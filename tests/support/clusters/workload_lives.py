@@ -1,0 +1,78 @@
+"""What tests do to objects of other workload kinds: make, suspend, resume and look at them."""
+
+import copy
+
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.scene import SECONDS, Scene, conditions
+
+_COLLECTIONS = {
+    "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
+    "PyTorchJob": "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs",
+    "TrainJob": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainjobs",
+}
+_NAME_LABELS = {
+    "JobSet": "jobset.sigs.k8s.io/jobset-name",
+    "PyTorchJob": "training.kubeflow.org/job-name",
+    "TrainJob": "jobset.sigs.k8s.io/jobset-name",  # its JobSet has its name
+}
+
+
+def workload_path(scene: Scene, workload: Manifest) -> str:
+    """Where a workload is."""
+    collection = _COLLECTIONS[workload["kind"]].format(scene.namespace)
+    return f"{collection}/{workload['metadata']['name']}"
+
+
+def create_workload(scene: Scene, workload: Manifest) -> None:
+    """Create a workload in the scene's namespace, whichever it names."""
+    manifest = copy.deepcopy(workload)
+    manifest["metadata"].pop("namespace", None)
+    scene.api.create(workload_path(scene, workload).rpartition("/")[0], manifest)
+
+
+def change_workload(scene: Scene, workload: Manifest, spec: Manifest) -> None:
+    """Change some fields of a workload's spec."""
+    scene.api.merge(workload_path(scene, workload), {"spec": spec})
+
+
+def suspension(workload: Manifest, *, suspended: bool) -> Manifest:
+    """The part of a workload's spec that suspends or resumes it."""
+    field = {"suspend": suspended}
+    return {"runPolicy": field} if workload["kind"] == "PyTorchJob" else field
+
+
+def workload_pods(scene: Scene, workload: Manifest) -> list[Manifest]:
+    """The pods that a workload's controller has made, by name."""
+    selector = f"{_NAME_LABELS[workload['kind']]}={workload['metadata']['name']}"
+    found = scene.api.items(f"/api/v1/namespaces/{scene.namespace}/pods?labelSelector={selector}")
+    return sorted(found, key=lambda pod: pod["metadata"]["name"])
+
+
+def until_workload(scene: Scene, workload: Manifest, condition: str) -> Manifest:
+    """Wait until a workload has a condition; the workload."""
+
+    def holds() -> Manifest | None:
+        found = scene.api.get(workload_path(scene, workload))
+        return found if conditions(found.get("status", {})).get(condition) == "True" else None
+
+    what = f"{workload['metadata']['name']} is {condition}"
+    return wait_until(holds, timeout_seconds=SECONDS, what=what) or {}
+
+
+def until_pods_run(scene: Scene, workload: Manifest, count: int) -> list[Manifest]:
+    """Wait until so many pods of a workload run, and it has no others; the pods."""
+
+    def run() -> list[Manifest] | None:
+        pods = workload_pods(scene, workload)
+        phases = [pod["status"].get("phase") for pod in pods]
+        return pods if phases == ["Running"] * count else None
+
+    what = f"{count} pods of {workload['metadata']['name']} run"
+    return wait_until(run, timeout_seconds=SECONDS, what=what) or []
+
+
+def until_no_pods(scene: Scene, workload: Manifest) -> None:
+    """Wait until a workload has no pods."""
+    what = f"{workload['metadata']['name']} has no pods"
+    wait_until(lambda: not workload_pods(scene, workload), timeout_seconds=SECONDS, what=what)
