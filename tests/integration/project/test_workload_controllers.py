@@ -18,7 +18,13 @@ from support.clusters.workload_lives import (
     until_workload,
     workload_pods,
 )
-from support.objects.workloads import a_jobset
+from support.objects.workloads import (
+    a_jobset,
+    a_pytorch_job,
+    a_torch_jobset,
+    a_train_job,
+    upstream,
+)
 
 
 @pytest.fixture
@@ -58,6 +64,46 @@ def test_a_jobset_is_suspended_resumed_and_completes(cluster: Scene) -> None:
 
 
 @pytest.mark.usefixtures("jobset_controller")
+def test_a_jobset_that_asks_for_no_gpus_runs_too(cluster: Scene) -> None:
+    lives(cluster, a_torch_jobset(), pods=4, ended="Completed")
+
+
+@pytest.mark.usefixtures("jobset_controller")
 def test_a_jobset_with_a_name_too_long_is_refused(cluster: Scene) -> None:
     with pytest.raises(ApiServerRefusedError, match=r"vjobset\.kb\.io.*too long"):
         create_workload(cluster, a_jobset("j" * 60))
+
+
+@pytest.mark.usefixtures("training_operator")
+def test_a_pytorch_job_is_suspended_resumed_and_completes(cluster: Scene) -> None:
+    lives(cluster, a_pytorch_job(workers=2, gpus=1), pods=3, ended="Succeeded")
+
+
+@pytest.mark.usefixtures("training_operator")
+def test_the_pytorch_job_that_kubeflow_shows_to_beginners_runs(cluster: Scene) -> None:
+    lives(cluster, upstream("pytorch_job"), pods=2, ended="Succeeded")
+
+
+@pytest.mark.usefixtures("training_operator")
+def test_a_pytorch_job_without_a_container_called_pytorch_is_refused(cluster: Scene) -> None:
+    container = {"name": "main", "image": "none"}
+    job = a_pytorch_job(pod={"containers": [container]})
+    with pytest.raises(ApiServerRefusedError, match="at least one container with name pytorch"):
+        create_workload(cluster, job)
+
+
+@pytest.mark.usefixtures("trainer_controller")
+def test_a_train_job_is_suspended_resumed_and_completes(cluster: Scene) -> None:
+    lives(cluster, a_train_job(workers=2, gpus=1), pods=2, ended="Complete")
+
+
+@pytest.mark.usefixtures("trainer_controller")
+def test_the_train_job_that_kubeflow_shows_to_beginners_runs(cluster: Scene) -> None:
+    lives(cluster, upstream("train_job"), pods=3, ended="Complete")
+
+
+@pytest.mark.usefixtures("trainer_controller")
+def test_a_train_job_of_an_unknown_runtime_is_refused(cluster: Scene) -> None:
+    job = a_train_job(runtimeRef={"name": "none"})
+    with pytest.raises(ApiServerRefusedError, match=r"validator\.trainjob.*denied the request"):
+        create_workload(cluster, job)

@@ -41,6 +41,73 @@ def a_jobset(
     }
 
 
+def a_torch_jobset(name: str = "pytorch", *, workers: int = 4) -> Manifest:
+    """A JobSet that trains with torchrun, as JobSet's documentation shows: it asks for no GPUs."""
+    rank = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    main = {
+        "name": "pytorch",
+        "image": "registry.example/train:1",
+        "command": ["torchrun", f"--nnodes={workers}", "--node_rank=$(RANK)", "train.py"],
+        "ports": [{"containerPort": 3389}],
+        "env": [
+            {"name": "MASTER_ADDR", "value": f"{name}-workers-0-0.{name}"},
+            {"name": "MASTER_PORT", "value": "3389"},
+            {"name": "RANK", "valueFrom": {"fieldRef": {"fieldPath": rank}}},
+        ],
+    }
+    jobset = a_jobset(name, workers=workers)
+    (replicated,) = jobset["spec"]["replicatedJobs"]
+    replicated["template"]["spec"]["template"]["spec"] = {"containers": [main]}
+    return jobset
+
+
+def a_pytorch_job(
+    name: str = "train",
+    *,
+    workers: int = 1,
+    gpus: int = 1,
+    pod: Manifest | None = None,
+    **spec: Any,  # noqa: ANN401 - fields of a PyTorchJob's spec
+) -> Manifest:
+    """A PyTorchJob of a master and so many workers."""
+    replicas = {
+        role: {
+            "replicas": count,
+            "restartPolicy": "Never",
+            "template": {"spec": {**_pod("pytorch", gpus), **(pod or {})}},
+        }
+        for role, count in (("Master", 1), ("Worker", workers))
+    }
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": name},
+        "spec": {"pytorchReplicaSpecs": replicas, **spec},
+    }
+
+
+def a_train_job(
+    name: str = "train",
+    *,
+    workers: int = 2,
+    gpus: int = 1,
+    **spec: Any,  # noqa: ANN401 - fields of a TrainJob's spec
+) -> Manifest:
+    """A TrainJob of so many nodes, on the runtime that Kubeflow Trainer brings for PyTorch."""
+    asks = {"limits": {"nvidia.com/gpu": gpus}}
+    trainer = {
+        "numNodes": workers,
+        "image": "registry.example/train:1",
+        "resourcesPerNode": asks,
+    }
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": name},
+        "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": trainer, **spec},
+    }
+
+
 def _pod(container: str, gpus: int) -> Manifest:
     asks = {"limits": {"nvidia.com/gpu": gpus}}
     main = {"name": container, "image": "registry.example/train:1", "resources": asks}
