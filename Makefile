@@ -32,7 +32,8 @@ PLATFORM ?=
 IMAGE_SBOM ?= $(DIST)/image-sbom.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test e2e lint format hooks crds monitoring control-plane prometheus lock wheel chart sbom image-sbom constraints clean
+.PHONY: help demo unit test e2e lint format hooks crds monitoring control-plane prometheus \
+	workload-controllers lock wheel chart sbom image-sbom constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +78,9 @@ monitoring: $(INSTALLED) ## Generate the alerts and the dashboard of the chart
 
 prometheus: $(INSTALLED) ## Find, unpack or build the Prometheus that tests need
 	@$(PYTHON) -m plimsoll_devcluster prometheus
+
+workload-controllers: $(INSTALLED) ## Build the controllers of JobSets and the like, which tests else do
+	@$(PYTHON) -m plimsoll_devcluster workload-controllers
 
 control-plane: $(INSTALLED) ## Find, download or build the programs of the control plane
 	@$(PYTHON) -m plimsoll_devcluster programs

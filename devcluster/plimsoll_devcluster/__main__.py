@@ -1,4 +1,4 @@
-"""The command line: `python -m plimsoll_devcluster up`, `programs` or `prometheus`."""
+"""The command line: `python -m plimsoll_devcluster up`, or what a test would build otherwise."""
 
 import argparse
 import os
@@ -14,6 +14,13 @@ from plimsoll_devcluster.programs.prometheus_program import (
     find_prometheus,
     find_promtool,
 )
+from plimsoll_devcluster.programs.workload_controllers import (
+    JOBSET,
+    TRAINER,
+    TRAINING_OPERATOR,
+    NoWorkloadControllerError,
+    find_controller,
+)
 
 
 def main() -> int:
@@ -22,12 +29,18 @@ def main() -> int:
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("programs", help="print the folder of the control plane's programs")
     commands.add_parser("prometheus", help="print the paths of Prometheus and promtool")
+    commands.add_parser("workload-controllers", help="print the folders of other controllers")
     commands.add_parser("up", help="run a control plane until Ctrl-C")
     command = parser.parse_args().command
     try:
-        found = {"programs": _print_programs, "prometheus": _print_prometheus, "up": _stay_up}
+        found = {
+            "programs": _print_programs,
+            "prometheus": _print_prometheus,
+            "workload-controllers": _print_workload_controllers,
+            "up": _stay_up,
+        }
         return found[command]()
-    except (NoProgramsError, NoPrometheusError) as error:
+    except (NoProgramsError, NoPrometheusError, NoWorkloadControllerError) as error:
         announce(str(error))
         return 1
 
@@ -39,6 +52,12 @@ def _print_programs() -> int:
 
 def _print_prometheus() -> int:
     sys.stdout.write(f"{find_prometheus(os.environ)}\n{find_promtool(os.environ)}\n")
+    return 0
+
+
+def _print_workload_controllers() -> int:
+    for program in (JOBSET, TRAINER, TRAINING_OPERATOR):
+        sys.stdout.write(f"{find_controller(program, os.environ)}\n")
     return 0
 
 

@@ -30,6 +30,8 @@ from support.clusters.tenants import beside
 
 CRDS = Path(__file__).parents[2] / "crds"
 LINES_OF_LOG = 60
+CONTROLLERS = {"jobset_controller", "trainer_controller", "training_operator"}
+BUILD_SECONDS = 1800
 
 
 @pytest.hookimpl(wrapper=True)
@@ -43,6 +45,13 @@ def pytest_runtest_makereport(
         last = operator.log.read_text(errors="replace").splitlines()[-LINES_OF_LOG:]
         report.sections.append(("The operator's log", "\n".join(last)))
     return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests take as long as a build takes, if they are the first ones to need a controller."""
+    for item in items:
+        if CONTROLLERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.timeout(BUILD_SECONDS))
 
 
 @pytest.fixture(scope="session")
