@@ -1,6 +1,6 @@
-"""The chart's admission policy for Jobs in a cluster, without Helm."""
+"""The chart's admission policies for workloads in a cluster, without Helm."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 import yaml
@@ -11,29 +11,54 @@ from plimsoll_devcluster.waiting import wait_until
 from support.objects.plain_jobs import a_plain_job
 from support.project.pages import ROOT
 
-_FILE = ROOT / "charts" / "plimsoll" / "files" / "adoption-policy.yaml"
+_FILES = ROOT / "charts" / "plimsoll" / "files"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _POLICY = f"{_ADMISSION}/mutatingadmissionpolicies"
 _BINDING = f"{_ADMISSION}/mutatingadmissionpolicybindings"
-_NAME = "adoption"
+_JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 _EFFECT_SECONDS = 30
 
 
 @contextmanager
 def adoption_policy(api: ApiServer) -> Generator[None]:
-    """Have the policy in force until the block ends."""
-    head = {"metadata": {"name": _NAME}}
-    api.create(_POLICY, {**head, "spec": yaml.safe_load(_FILE.read_text())})
-    api.create(_BINDING, {**head, "spec": {"policyName": _NAME}})
-    await_adoption(api, "default", a_plain_job(queue="probe"))
+    """Have the policy for Jobs in force until the block ends."""
+    with _policy(api, "adoption"):
+        await_adoption(api, "default", a_plain_job(queue="probe"))
+        yield
+
+
+@contextmanager
+def workloads_policy(api: ApiServer, collection: str, probe: Manifest) -> Generator[None]:
+    """Have the policy for other workloads in force, as one of them shows, until the block ends."""
+    with _policy(api, "adoption-workloads"):
+        wait_until(
+            lambda: is_suspended(api.create(f"{collection}?dryRun=All", probe)),
+            timeout_seconds=_EFFECT_SECONDS,
+            what=f"a {probe['kind']} is held",
+        )
+        yield
+
+
+@contextmanager
+def _policy(api: ApiServer, name: str) -> Generator[None]:
+    head = {"metadata": {"name": name}}
+    spec = yaml.safe_load((_FILES / f"{name}-policy.yaml").read_text())
+    api.create(_POLICY, {**head, "spec": spec})
+    api.create(_BINDING, {**head, "spec": {"policyName": name}})
     yield
-    api.delete(f"{_BINDING}/{_NAME}")
-    api.delete(f"{_POLICY}/{_NAME}")
+    api.delete(f"{_BINDING}/{name}")
+    api.delete(f"{_POLICY}/{name}")
+
+
+def is_suspended(workload: Mapping[str, Manifest]) -> bool:
+    """Whether a workload of any kind is to run no pods."""
+    spec = workload["spec"]
+    return bool(spec.get("runPolicy", spec).get("suspend"))
 
 
 def admitted(api: ApiServer, namespace: str, job: Manifest) -> Manifest:
     """A Job as it would be stored; nothing is."""
-    return api.create(f"/apis/batch/v1/namespaces/{namespace}/jobs?dryRun=All", job)
+    return api.create(f"{_JOBS.format(namespace)}?dryRun=All", job)
 
 
 def await_adoption(api: ApiServer, namespace: str, job: Manifest) -> None:

@@ -1,7 +1,7 @@
 """Write what follows for workloads that ask to be planned, each namespace's in its turn."""
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Final, NoReturn, Protocol
 
 from plimsoll.acting.adoption.changes import (
@@ -15,6 +15,7 @@ from plimsoll.acting.adoption.changes import (
 )
 from plimsoll.api.definition import GROUP, VERSION
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.clock import Clock
 from plimsoll.errors import AlreadyExists, NotFound, PlimsollError, Refused
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import Deletion, KubeClient
@@ -59,8 +60,7 @@ class AdoptionWriter:
         client: KubeClient,
         events: EventRecorder,
         listener: AdoptionListener,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock,
     ) -> None:
         self._client, self._events, self._listener = client, events, listener
         self._clock = clock
@@ -71,7 +71,7 @@ class AdoptionWriter:
 
     def submit(self, changes: Iterable[Change]) -> None:
         """Queue changes, except for those of objects that are being written or have just failed."""
-        now = self._clock()
+        now = self._clock.monotonic()
         self._again_at = {uid: at for uid, at in self._again_at.items() if at > now}
         for change in changes:
             uid = _uid(change)
@@ -102,14 +102,14 @@ class AdoptionWriter:
                 self._failed(change, error)
             except Exception as error:  # noqa: BLE001 - around one workload: the others are written
                 count_unforeseen("adoption", error, workload=_uid(change))
-                self._again_at[_uid(change)] = self._clock() + AGAIN_SECONDS
+                self._again_at[_uid(change)] = self._clock.monotonic() + AGAIN_SECONDS
             finally:
                 self._under_way.discard(_uid(change))
                 self._queue.done(namespace)
 
     def _failed(self, change: Change, error: PlimsollError) -> None:
         _log.info("workload not adopted", change=type(change).__name__, error=str(error))
-        self._again_at[_uid(change)] = self._clock() + AGAIN_SECONDS
+        self._again_at[_uid(change)] = self._clock.monotonic() + AGAIN_SECONDS
         if isinstance(error, Refused) and not isinstance(change, Remove):
             self._record(
                 change.workload, Reason.INVALID_SPEC, _refusal(change, error), warning=True
@@ -118,7 +118,7 @@ class AdoptionWriter:
     async def _write(self, change: Change) -> None:
         match change:
             case HoldPods(workload):
-                await self._patch(workload, held(workload))
+                await self._patch(workload, held(workload, self._clock.now()))
             case LetGo(workload):
                 await self._patch(workload, let_go(workload))
                 self._record(
@@ -152,7 +152,7 @@ class AdoptionWriter:
             # A patch that changes nothing returns the object, and needs no right to read it.
             there = await self._client.merge_patch(path, {}, dict[str, Any])
             if there["spec"].get("workloadRef", {}).get("uid") != change.workload.item.metadata.uid:
-                self._again_at[_uid(change)] = self._clock() + AGAIN_SECONDS
+                self._again_at[_uid(change)] = self._clock.monotonic() + AGAIN_SECONDS
                 text = (
                     f"TrainingJob {meta['name']} exists and stands for something else: delete or"
                     f" rename it, or create the {change.workload.adapter.kind} under another name"
@@ -176,7 +176,7 @@ class AdoptionWriter:
             except NotFound:
                 item = None
             if item is not None and item.metadata.uid == ref.uid and is_concern(item):
-                self._again_at[meta.uid] = self._clock() + AGAIN_SECONDS
+                self._again_at[meta.uid] = self._clock.monotonic() + AGAIN_SECONDS
                 return
         path = STAND_INS.named(meta.name, meta.namespace)
         try:
@@ -194,9 +194,9 @@ class AdoptionWriter:
         _log.info(message, workload=name, reason=reason)
 
 
-def held(workload: Candidate) -> list[Operation]:
+def held(workload: Candidate, now: datetime) -> list[Operation]:
     """The JSON patch that has a workload's pods wait behind our gate, if it is as it was seen."""
-    return [_same(workload), *workload.adapter.hold(workload)]
+    return [_same(workload), *workload.adapter.hold(workload, now)]
 
 
 def let_go(workload: Candidate) -> list[Operation]:

@@ -126,7 +126,7 @@ class Writer:
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
         self.caps = CapWriter(client, events, listener.wrote_node)
-        self.adoption = AdoptionWriter(client, events, listener, clock=clock.monotonic)
+        self.adoption = AdoptionWriter(client, events, listener, clock)
         self.refused = RefusedWriter(client, events, clock=clock.monotonic)
         self._steps = StepWriter(client, targets, events, listener, clock=clock)
         self._maker = self._steps.maker

@@ -1,8 +1,8 @@
 """The TrainingJobs that would stand for workloads in files, as the operator would create them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
-from typing import Any, cast
+from datetime import UTC, datetime
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -11,9 +11,12 @@ from plimsoll.cli.inputs.entries import Entry, Key, entries
 from plimsoll.cli.inputs.manifests import Manifest, Problem
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.observe.adoption.asking import is_concern
-from plimsoll.observe.adoption.kinds.table import adapter_of
+from plimsoll.observe.adoption.kinds.table import adapter_of, maker_of
 from plimsoll.observe.adoption.stand_ins import is_stand_in, stand_in_name
 from plimsoll.observe.adoption.workloads import Workloads
+
+_ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""Plans do not depend on when a workload was held."""
 
 
 def stand_ins(
@@ -29,15 +32,21 @@ def _stand_in(
     manifest: Manifest, item: WorkloadObject, there: Mapping[Key, Entry], now: datetime
 ) -> Iterator[Entry | Problem]:
     name, namespace = stand_in_name(item), item.metadata.namespace
-    found = there.get(Key(TrainingJob.definition.kind, namespace, name))
-    known = [found.content] if found and isinstance(found.content, TrainingJob) else []
+    stand_in = there.get(Key(TrainingJob.definition.kind, namespace, name))
+    known = [stand_in.content] if stand_in and isinstance(stand_in.content, TrainingJob) else []
     if any(not is_stand_in(each, item) for each in known):
         what = f"TrainingJob {name} exists and stands for something else: rename one of them"
         yield manifest.problem(what)
         return
-    (workload,) = Workloads().of([item], known).workloads
+    others = (each.content for each in there.values())
+    made = (each for each in others if isinstance(each, WorkloadObject) and maker_of(each))
+    found = Workloads().of([item, *made], known).workloads
+    (workload,) = (each for each in found if each.candidate.item is item)
     if workload.problem is not None:
         yield manifest.problem(workload.problem.message)
+    elif not workload.candidate.adapter.is_complete(workload.candidate):
+        what = "its pods are known only once its controller has made them into a JobSet: apply it"
+        yield manifest.problem(what)
     elif workload.wanted is not None:
         wanted = workload.wanted.manifest
         # Its users have set this, not the workload.
@@ -54,7 +63,7 @@ def as_applied(item: WorkloadObject, old: WorkloadObject | None) -> WorkloadObje
     adapter = adapter_of(item)
     raw = msgspec.to_builtins(item)
     if old is None or type(old) is not type(item):
-        _patch(raw, adapter.hold(adapter.candidate(item)))
+        _patch(raw, adapter.hold(adapter.candidate(item), _ANY_TIME))
         _merge(raw, adapter.suspension(suspend=True))
         return msgspec.convert(raw, type(item))
     there = {each.pointer: each for each in adapter.pod_sets(old, ())}

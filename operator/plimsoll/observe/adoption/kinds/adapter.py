@@ -6,6 +6,7 @@ Everything else about adopted workloads is the same for all kinds.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from plimsoll.kube.http.resources import Resource
@@ -74,8 +75,8 @@ class Adapter(ABC, Generic[T]):
     `own_managers`: the values of `spec.managedBy` that leave it to its own controller. `creators`:
     the owners, by apiVersion and kind, that only create such objects; all others suspend and resume
     them. `makes`: what it makes, by apiVersion and kind, where that makes its pods. `to_resize`
-    tells users what lets the size of such an object change. `suspend_field` is the path of the field
-    that suspends it.
+    tells users what lets the size of such an object change. `suspend_field` is the path of the
+    field that suspends it.
     """
 
     kind: ClassVar[str]
@@ -135,8 +136,8 @@ class Adapter(ABC, Generic[T]):
         """The field that suspends it, as users write it."""
         return ".".join(self.suspend_field)
 
-    def hold(self, candidate: Candidate) -> list[Operation]:
-        """The JSON patch that puts our scheduling gate on its pods with GPUs."""
+    def hold(self, candidate: Candidate, _: datetime, /) -> list[Operation]:
+        """The JSON patch that puts our scheduling gate on its pods with GPUs, now."""
         return [operation for each in with_gpus(candidate.pod_sets) for operation in _gated(each)]
 
     def let_go(self, candidate: Candidate) -> list[Operation]:

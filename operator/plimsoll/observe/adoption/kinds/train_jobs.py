@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from plimsoll.kube.http.resources import Resource
@@ -87,10 +88,13 @@ class TrainJobs(Adapter[TrainJob]):
         """Whether its JobSet is there."""
         return bool(candidate.children)
 
-    def hold(self, candidate: Candidate) -> list[Operation]:
+    def hold(self, candidate: Candidate, now: datetime, /) -> list[Operation]:
         """The JSON patch that has our scheduling gate put on its pods with GPUs."""
         item = candidate.item
-        patch = {"manager": MANAGER, "trainingRuntimeSpec": _gated(candidate)}
+        # Without a time Trainer's webhook sets it, and rewrites all of the TrainJob as it does so:
+        # GPUs given as a number become text, and spec.trainer may not change.
+        time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        patch = {"manager": MANAGER, "time": time, "trainingRuntimeSpec": _gated(candidate)}
         if isinstance(item, TrainJob) and item.spec.runtime_patches:
             return [{"op": "add", "path": f"{_PATCHES}/-", "value": patch}]
         return [{"op": "add", "path": _PATCHES, "value": [patch]}]

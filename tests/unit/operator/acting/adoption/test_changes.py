@@ -15,7 +15,7 @@ from plimsoll.acting.adoption.changes import (
 from plimsoll.acting.writes.adoption import held, let_go
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.adopted_jobs import a_stand_in, seen_job
-from support.clusters.seen import seen
+from support.clusters.seen import NOW, seen
 from support.objects.batch_jobs import GATE, a_batch_job
 from support.objects.job_manifests import a_training_job
 
@@ -120,7 +120,7 @@ def test_our_gate_is_put_beside_those_of_others_and_only_ours_is_taken_away() ->
     job = a_batch_job(held=False, suspend=True, pod={"schedulingGates": [other]})
     (hold,) = changes(a_job(job))
     assert isinstance(hold, HoldPods)
-    _, operation = held(hold.workload)
+    _, operation = held(hold.workload, NOW)
     gates = "/spec/template/spec/schedulingGates"
     assert operation == {"op": "add", "path": f"{gates}/-", "value": {"name": GATE}}
     both = a_batch_job(queue=None, pod={"schedulingGates": [other, {"name": GATE}]}, held=False)
