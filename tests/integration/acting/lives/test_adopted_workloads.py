@@ -1,6 +1,12 @@
-"""JobSets, TrainJobs and PyTorchJobs with one label, in a real cluster with their own controllers."""
+"""JobSets, TrainJobs and PyTorchJobs with one label, with their own controllers in a real cluster.
 
-from collections.abc import Callable, Iterator
+What differs between the kinds is in `NATURES`; every test is of every kind that it can be of.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -8,15 +14,20 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.adopted_lives import end
+from support.clusters.adopted_lives import end, until_size
 from support.clusters.adoption_policy import workloads_policy
 from support.clusters.scene import SECONDS, Scene
 from support.clusters.workload_lives import (
+    change_workload,
     create_workload,
+    suspension,
     until_no_pods,
+    until_pods_run,
     until_workload,
+    workload_path,
+    workload_pods,
 )
-from support.objects.batch_jobs import QUEUE
+from support.objects.batch_jobs import GATE, QUEUE
 from support.objects.job_manifests import a_priority_class, a_training_job
 from support.objects.workloads import a_jobset, a_pytorch_job, a_train_job
 
@@ -24,13 +35,26 @@ OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
 pytestmark = pytest.mark.usefixtures(
     "jobset_controller", "trainer_controller", "training_operator", "policy"
 )
-MADE: dict[str, Callable[[], Manifest]] = {
-    "JobSet": lambda: a_jobset(workers=2),
-    "TrainJob": lambda: a_train_job(workers=2),
-    "PyTorchJob": lambda: a_pytorch_job(workers=1),
+
+
+@dataclass(frozen=True, slots=True)
+class Nature:
+    """How one kind of workload is made, of `size` pods, and how it ends."""
+
+    made: Callable[..., Manifest]
+    pods_beside: int
+    ended: str
+
+    def of(self, size: int = 2, **rest: Any) -> Manifest:  # noqa: ANN401 - what the kind knows
+        """A workload of so many pods with GPUs."""
+        return self.made(workers=size - self.pods_beside, **rest)
+
+
+NATURES = {
+    "JobSet": Nature(a_jobset, 0, "Completed"),
+    "TrainJob": Nature(a_train_job, 0, "Complete"),
+    "PyTorchJob": Nature(a_pytorch_job, 1, "Succeeded"),
 }
-"""A workload of two pods with a GPU each."""
-ENDS = {"JobSet": "Completed", "TrainJob": "Complete", "PyTorchJob": "Succeeded"}
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +65,16 @@ def policy(control_plane: Cluster, jobset_controller: object) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=MADE)
-def workload(request: pytest.FixtureRequest) -> Manifest:
-    """A labelled workload of each kind."""
-    return labelled(MADE[request.param]())
+@pytest.fixture(params=NATURES)
+def nature(request: pytest.FixtureRequest) -> Nature:
+    """Each kind."""
+    return NATURES[request.param]
 
 
-def labelled(workload: Manifest, queue: str = "default", **annotations: str) -> Manifest:
-    said = {f"plimsoll.dev/{key}": value for key, value in annotations.items()}
-    meta = {**workload["metadata"], "labels": {QUEUE: queue}, "annotations": said}
+def labelled(workload: Manifest, said: Mapping[str, str] | None = None) -> Manifest:
+    """A workload that asks to be planned, with annotations."""
+    annotations = {f"plimsoll.dev/{key}": value for key, value in (said or {}).items()}
+    meta = {**workload["metadata"], "labels": {QUEUE: "default"}, "annotations": annotations}
     return {**workload, "metadata": meta}
 
 
@@ -62,6 +87,26 @@ def stand_in_path(scene: Scene, workload: Manifest) -> str:
     return scene.path("TrainingJob", stand_in(workload)["metadata"]["name"])
 
 
+def with_a_driver(kind: str, cpu: str) -> Manifest:
+    """A workload of two workers with a GPU each, and a driver without one."""
+    asks = {"name": "pytorch", "image": "driver:1", "resources": {"requests": {"cpu": cpu}}}
+    pod: Manifest = {"containers": [asks], "restartPolicy": "Never"}
+    if kind == "PyTorchJob":
+        workload = a_pytorch_job(workers=2)
+        workload["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"] = pod
+        return workload
+    workload = a_jobset(workers=2)
+    driver = {"name": "driver", "template": {"spec": {"template": {"spec": pod}}}}
+    workload["spec"]["replicatedJobs"].append(driver)
+    return workload
+
+
+def driver_of(pod: Manifest) -> str:
+    """Which image a pod runs first."""
+    image: str = pod["spec"]["containers"][0]["image"]
+    return image
+
+
 def adopted(scene: Scene, workload: Manifest) -> Manifest:
     create_workload(scene, workload)
     wait_until(
@@ -72,10 +117,11 @@ def adopted(scene: Scene, workload: Manifest) -> Manifest:
     return stand_in(workload)
 
 
-def test_it_is_held_placed_where_the_plan_says_preempted_and_completes(
-    scene: Scene, workload: Manifest
+def test_it_is_placed_where_the_plan_says_preempted_and_completes(
+    scene: Scene, nature: Nature
 ) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
+    workload = labelled(nature.of(2))
     first = scene.running(adopted(scene, workload))
     assert sorted(first.nodes) == ["a", "b"]
     urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
@@ -88,6 +134,116 @@ def test_it_is_held_placed_where_the_plan_says_preempted_and_completes(
     assert not first.uids & second.uids
     for pod in second.pods:
         end(scene, pod)
-    until_workload(scene, workload, ENDS[workload["kind"]])
+    until_workload(scene, workload, nature.ended)
     scene.until(stand_in(workload), reason="Completed")
     assert scene.operator.metric("plimsoll_plans_refused_total") in (None, 0)
+
+
+def test_a_pod_that_is_gone_is_made_again_and_goes_where_it_was(
+    scene: Scene, nature: Nature
+) -> None:
+    scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
+    workload = labelled(nature.of(2))
+    before = scene.running(adopted(scene, workload))
+    lost, kept = before.pods
+    scene.delete(lost)
+
+    def is_replaced() -> list[Manifest] | None:
+        pods = scene.pods_of(stand_in(workload))
+        runs = [pod for pod in pods if pod["status"].get("phase") == "Running"]
+        uids = {pod["metadata"]["uid"] for pod in runs}
+        return runs if len(runs) == 2 and lost["metadata"]["uid"] not in uids else None
+
+    after = wait_until(is_replaced, timeout_seconds=SECONDS, what="another pod runs") or []
+    assert {pod["spec"]["nodeName"] for pod in after} == {"a", "b"}
+    assert kept["metadata"]["uid"] in {pod["metadata"]["uid"] for pod in after}
+
+
+def test_one_that_fails_is_shown_as_failed(scene: Scene, nature: Nature) -> None:
+    scene.add_nodes(fake_node("a", gpus=2))
+    workload = labelled(nature.of(2))
+    if workload["kind"] == "TrainJob":  # its Jobs make failed pods again
+        workload["spec"]["activeDeadlineSeconds"] = 10
+    for pod in scene.running(adopted(scene, workload)).pods:
+        end(scene, pod, failed=True)
+    failed = until_workload(scene, workload, "Failed")
+    (said,) = (c for c in failed["status"]["conditions"] if c["type"] == "Failed")
+    status = scene.until(stand_in(workload), reason="Failed")
+    assert said["message"] in status["message"]
+
+
+def test_what_stands_for_it_goes_with_it(scene: Scene, nature: Nature) -> None:
+    scene.add_nodes(fake_node("a", gpus=2))
+    workload = labelled(nature.of(2))
+    scene.running(adopted(scene, workload))
+    scene.api.delete(f"{workload_path(scene, workload)}?propagationPolicy=Background")
+    wait_until(
+        lambda: not scene.api.exists(stand_in_path(scene, workload)),
+        timeout_seconds=SECONDS,
+        what="the stand-in is gone",
+    )
+    until_no_pods(scene, workload)
+
+
+def test_one_that_no_longer_asks_goes_on_by_itself(scene: Scene, nature: Nature) -> None:
+    scene.add_nodes(fake_node("a", gpus=1))
+    workload = labelled(nature.of(2))
+    adopted(scene, workload)
+    scene.until(stand_in(workload), reason="CannotFit")
+    scene.add_nodes(fake_node("b", gpus=1))
+    first = scene.running(stand_in(workload))
+    path = workload_path(scene, workload)
+    scene.api.merge(path, {"metadata": {"labels": {QUEUE: None}}})
+    (event,) = scene.events(workload, "Adopted")
+    assert "goes on in its place" in event["note"]
+    assert scene.running(stand_in(workload)).uids == first.uids
+    change_workload(scene, workload, suspension(workload, suspended=True))
+    wait_until(
+        lambda: not scene.api.exists(stand_in_path(scene, workload)),
+        timeout_seconds=SECONDS,
+        what="it is let go",
+    )
+    pods = until_pods_run(scene, workload, 2)
+    assert not first.uids & {pod["metadata"]["uid"] for pod in pods}
+    assert GATE not in json.dumps(scene.api.get(path)["spec"])
+
+
+def test_it_is_as_large_as_there_is_room_where_its_kind_can_be(
+    scene: Scene, nature: Nature
+) -> None:
+    scene.add_nodes(fake_node("a", gpus=2))
+    workload = labelled(nature.of(2), {"workers.min": "2", "workers.max": "4"})
+    if workload["kind"] != "PyTorchJob":
+        create_workload(scene, workload)
+        (event,) = scene.events(workload, "InvalidSpec")
+        assert "cannot change its size: create a TrainingJob instead" in event["note"]
+        return
+    assert len(scene.running(adopted(scene, workload)).pods) == 2
+    scene.add_nodes(fake_node("b", gpus=2))
+    until_size(scene, stand_in(workload), 4)
+    assert sorted(scene.running(stand_in(workload)).nodes) == ["a", "a", "b", "b"]
+    replicas = scene.api.get(workload_path(scene, workload))["spec"]["pytorchReplicaSpecs"]
+    assert {name: each["replicas"] for name, each in replicas.items()} == {"Master": 1, "Worker": 3}
+
+
+@pytest.mark.parametrize("kind", ["JobSet", "PyTorchJob"])
+def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
+    scene: Scene, kind: str
+) -> None:
+    scene.add_nodes(fake_node("a", gpus=2))
+    workload = labelled(with_a_driver(kind, cpu="500"))
+    adopted(scene, workload)
+    scene.until(stand_in(workload), reason="Admitted")
+    gated = wait_until(
+        lambda: [p for p in workload_pods(scene, workload) if p["spec"].get("schedulingGates")],
+        timeout_seconds=SECONDS,
+        what="its workers wait",
+    )
+    (driver,) = (pod for pod in workload_pods(scene, workload) if "driver" in driver_of(pod))
+    assert not driver["spec"].get("nodeName")
+    assert len(gated) == len(workload_pods(scene, workload)) - 1
+    scene.add_nodes(fake_node("large", gpus=0, cpu="600"))
+    running = scene.running(stand_in(workload))
+    assert set(running.nodes) == {"a"}
+    (driver,) = (pod for pod in workload_pods(scene, workload) if "driver" in driver_of(pod))
+    assert driver["spec"]["nodeName"] == "large"
