@@ -36,8 +36,9 @@ class WorkloadController:
     """A controller with its kinds' definitions and its webhooks. Use it as a context manager.
 
     `folder` is that of `find_controller`. Its webhooks serve with the certificate of the control
-    plane's API server, which that has made for loopback: so it runs beside one on this machine. The
-    definitions stay when it stops, as objects of theirs may.
+    plane's API server, which that has made for loopback: so it runs beside one on this machine. It
+    can be started and stopped repeatedly. The definitions stay when it stops, as objects of theirs
+    may.
     """
 
     def __init__(self, kind: ControllerKind, folder: Path, kubeconfig: Path) -> None:
@@ -77,8 +78,13 @@ class WorkloadController:
             with suppress(ApiServerRefusedError, urllib3.exceptions.HTTPError):
                 self._last_api.delete(path)
         self._child.kill()
-        ending.forget(self.stop)
+        ending.forget(self._leave)
         self._child = None
+
+    def _leave(self) -> None:
+        """Stop it, and remove its files."""
+        self.stop()
+        self._folder.cleanup()
 
     @property
     def _name(self) -> str:
@@ -104,7 +110,7 @@ class WorkloadController:
             self.log,
             environment={"KUBECONFIG": str(self._kubeconfig), "TMPDIR": str(self._place.folder)},
         )
-        ending.undo_at_end(self.stop)
+        ending.undo_at_end(self._leave)
 
     def _copy_certificate(self) -> None:
         certificate = self._authority()
@@ -114,7 +120,7 @@ class WorkloadController:
                 f"{self._name} runs only beside a control plane of ours on this machine: there is"
                 f" no {key}"
             )
-        self._place.certificates.mkdir(parents=True)
+        self._place.certificates.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(certificate, self._place.certificates / "tls.crt")
         write_secret(self._place.certificates / "tls.key", key.read_text())
 
@@ -154,11 +160,16 @@ class WorkloadController:
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
         def holds() -> bool:
             if self._child is None or not self._child.is_running():
-                tail = self._child.log_tail() if self._child else ""
-                raise WorkloadControllerFailedError(f"{self._name} has ended:\n{tail}")
+                raise WorkloadControllerFailedError(f"{self._name} has ended:\n{self._tail()}")
             return condition()
 
-        wait_until(holds, timeout_seconds=START_SECONDS, what=what)
+        try:
+            wait_until(holds, timeout_seconds=START_SECONDS, what=what)
+        except TimeoutError as error:
+            raise WorkloadControllerFailedError(f"{error}; it logged:\n{self._tail()}") from error
+
+    def _tail(self) -> str:
+        return self._child.log_tail() if self._child else ""
 
     def __enter__(self) -> Self:
         return self.start()
@@ -169,5 +180,4 @@ class WorkloadController:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.stop()
-        self._folder.cleanup()
+        self._leave()

@@ -7,6 +7,7 @@ import pytest
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.workload_controllers.controller import WorkloadController
 from support.clusters.adopted_lives import end
 from support.clusters.scene import Scene
 from support.clusters.workload_lives import (
@@ -90,6 +91,17 @@ def test_a_pytorch_job_without_a_container_called_pytorch_is_refused(cluster: Sc
     job = a_pytorch_job(pod={"containers": [container]})
     with pytest.raises(ApiServerRefusedError, match="at least one container with name pytorch"):
         create_workload(cluster, job)
+
+
+def test_one_that_is_stopped_refuses_nothing_until_it_runs_again(
+    cluster: Scene, training_operator: WorkloadController
+) -> None:
+    wrong = a_pytorch_job(pod={"containers": [{"name": "main", "image": "none"}]})
+    training_operator.stop()
+    create_workload(cluster, wrong)
+    training_operator.start()
+    with pytest.raises(ApiServerRefusedError):
+        create_workload(cluster, {**wrong, "metadata": {"name": "another"}})
 
 
 @pytest.mark.usefixtures("trainer_controller")
