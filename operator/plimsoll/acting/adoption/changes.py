@@ -11,8 +11,7 @@ from typing import Any
 from plimsoll.acting.patches import merge_patch
 from plimsoll.api.model import wire_of
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.observe.adoption.asking import asks
-from plimsoll.observe.adoption.kinds.adapter import Candidate
+from plimsoll.observe.adoption.kinds.adapter import Candidate, asks
 from plimsoll.observe.adoption.stand_ins import StandIn
 from plimsoll.observe.adoption.workloads import Adopted, Workload, changes_of_shape
 from plimsoll.observe.queue_access import Refusal

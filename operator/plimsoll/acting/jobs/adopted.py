@@ -172,7 +172,7 @@ def _resumed(
     workload, placement = view.workload, status.placement
     assert workload is not None  # noqa: S101 - only called with both
     assert placement is not None  # noqa: S101
-    if not workload.at_rest or any(not pod.is_over for pod in view.pods):
+    if not (workload.at_rest and workload.asks) or any(not pod.is_over for pod in view.pods):
         return Step(view, status, events=events)
     found = [pod_placements(turn.snapshot, job, each) for each in placement.assignments]
     placements = [pod for each in found if each is not None for pod in each]

@@ -1,6 +1,6 @@
 """Write what follows for workloads that ask to be planned, each namespace's in its turn."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final, NoReturn, Protocol
 
@@ -16,7 +16,7 @@ from plimsoll.acting.adoption.changes import (
 from plimsoll.api.definition import GROUP, VERSION
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.clock import Clock
-from plimsoll.errors import AlreadyExists, NotFound, PlimsollError, Refused
+from plimsoll.errors import AlreadyExists, Conflict, NotFound, PlimsollError, Refused
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import Deletion, KubeClient
 from plimsoll.kube.http.resources import Resource
@@ -109,6 +109,8 @@ class AdoptionWriter:
 
     def _failed(self, change: Change, error: PlimsollError) -> None:
         _log.info("workload not adopted", change=type(change).__name__, error=str(error))
+        if isinstance(error, Conflict):
+            return  # the watch brings what has changed, and with it another look
         self._again_at[_uid(change)] = self._clock.monotonic() + AGAIN_SECONDS
         if isinstance(error, Refused) and not isinstance(change, Remove):
             self._record(
@@ -120,6 +122,8 @@ class AdoptionWriter:
             case HoldPods(workload):
                 await self._patch(workload, held(workload, self._clock.now()))
             case LetGo(workload):
+                for part in gated_parts(workload):
+                    await self._patch(part, ungated(part))
                 await self._patch(workload, let_go(workload))
                 self._record(
                     workload, Reason.RELEASED, "no longer planned: it runs as Kubernetes has it"
@@ -199,14 +203,31 @@ def held(workload: Candidate, now: datetime) -> list[Operation]:
     return [_same(workload), *workload.adapter.hold(workload, now)]
 
 
+def gated_parts(workload: Candidate) -> Iterator[Candidate]:
+    """What a workload has made that makes pods behind our gate, and would go on to do so.
+
+    JobSet's controller adds to its Jobs the gates of their template, and takes none away.
+    """
+    for child in workload.children:
+        yield from gated_parts(child)
+        if not child.children and child.adapter.is_held(child.item):
+            yield child
+
+
+def ungated(part: Candidate) -> list[Operation]:
+    """The JSON patch that takes our gate from the pods of something that is suspended."""
+    return [_same(part), *part.adapter.ungate(part)]
+
+
 def let_go(workload: Candidate) -> list[Operation]:
     """The JSON patch that takes our gate from a workload's pods, and resumes it."""
     return [_same(workload), *workload.adapter.let_go(workload)]
 
 
 def _same(workload: Candidate) -> Operation:
+    # The API server refuses another version as a conflict, and a failed "test" as invalid.
     version = workload.item.metadata.resource_version
-    return {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+    return {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
 
 
 def _uid(change: Change) -> str:

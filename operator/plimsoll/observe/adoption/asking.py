@@ -1,15 +1,10 @@
 """Who asks to be planned, and who may not be: what another manager has is left alone."""
 
 from plimsoll.kube.objects.workload_parts import WorkloadObject
-from plimsoll.observe.adoption.kinds.adapter import Candidate
+from plimsoll.observe.adoption.kinds.adapter import Candidate, asks
 from plimsoll.observe.adoption.kinds.table import adapter_of, maker_of
 from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.labels import QUEUE
-
-
-def asks(item: WorkloadObject) -> bool:
-    """Whether a workload asks to be planned; an empty label is how one opts out."""
-    return bool(item.metadata.labels.get(QUEUE))
 
 
 def is_concern(item: WorkloadObject) -> bool:

@@ -46,7 +46,8 @@ class WorkloadView:
     left; `beside` pods without GPUs must have found their nodes before those start. `since`: when
     it was last resumed, None if that is unknown. `failures`: how many pods have failed. `outcome`
     is None until it has ended. `sizing` is None where its size cannot be changed. `numbered_by` is
-    the label that numbers its pods with GPUs from 0 on, "" without one.
+    the label that numbers its pods with GPUs from 0 on, "" without one. One that no longer `asks`
+    to be planned is not resumed by its job's step.
     """
 
     reference: Reference
@@ -61,6 +62,7 @@ class WorkloadView:
     outcome: Outcome | None = None
     sizing: Sizing | None = None
     numbered_by: str = ""
+    asks: bool = True
 
 
 def put(patch: Patch, path: Sequence[str], value: object) -> None:

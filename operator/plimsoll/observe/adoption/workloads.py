@@ -13,8 +13,8 @@ from typing import Final
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import PlimsollError
 from plimsoll.kube.objects.workload_parts import WorkloadObject
-from plimsoll.observe.adoption.asking import asks, is_concern, manager_of
-from plimsoll.observe.adoption.kinds.adapter import Candidate
+from plimsoll.observe.adoption.asking import is_concern, manager_of
+from plimsoll.observe.adoption.kinds.adapter import Candidate, asks
 from plimsoll.observe.adoption.kinds.table import adapter_of, maker_of
 from plimsoll.observe.adoption.stand_ins import StandIn, is_stand_in, stand_in_name, stand_in_of
 from plimsoll.observe.adoption.workload_view import WorkloadView

@@ -5,7 +5,7 @@ Everything else about adopted workloads is the same for all kinds.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -14,7 +14,7 @@ from plimsoll.kube.objects.objects import PodSpec
 from plimsoll.kube.objects.workload_parts import WorkerTemplate, WorkloadObject
 from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.adoption.workload_view import Patch, WorkloadView, put
-from plimsoll.observe.labels import GATE
+from plimsoll.observe.labels import GATE, QUEUE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 
 Operation = dict[str, Any]
@@ -140,20 +140,29 @@ class Adapter(ABC, Generic[T]):
         """The JSON patch that puts our scheduling gate on its pods with GPUs, now."""
         return [operation for each in with_gpus(candidate.pod_sets) for operation in _gated(each)]
 
+    def ungate(self, candidate: Candidate) -> list[Operation]:
+        """The JSON patch that takes our scheduling gate away."""
+        return [operation for each in candidate.pod_sets for operation in _ungated(each)]
+
     def let_go(self, candidate: Candidate) -> list[Operation]:
         """The JSON patch that takes our scheduling gate away and resumes it."""
-        ungated = [operation for each in candidate.pod_sets for operation in _ungated(each)]
-        return [*ungated, *_operations(self.suspension(suspend=False))]
+        return [*self.ungate(candidate), *_operations(self.suspension(suspend=False))]
 
     def candidate(self, item: T, children: Iterable[Candidate] = ()) -> Candidate:
         """An object and what it has made, as it is read."""
         of_it = tuple(children)
-        return Candidate(self, item, of_it, self.pod_sets(item, of_it), self.view(item, of_it))
+        view = replace(self.view(item, of_it), asks=asks(item))
+        return Candidate(self, item, of_it, self.pod_sets(item, of_it), view)
 
     def reference(self, item: T) -> Reference:
         """What identifies an object."""
         meta = item.metadata
         return Reference(meta.namespace, self.api_version, self.kind, meta.name)
+
+
+def asks(item: WorkloadObject) -> bool:
+    """Whether a workload asks to be planned; an empty label is how one opts out."""
+    return bool(item.metadata.labels.get(QUEUE))
 
 
 def with_gpus(pod_sets: Iterable[PodSet]) -> list[PodSet]:

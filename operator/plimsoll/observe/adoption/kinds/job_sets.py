@@ -43,6 +43,8 @@ class JobSets(Adapter[JobSet]):
             elif not pods.late:
                 without += _left(item, each, jobs)
         rests = condition_of(status.conditions, "Suspended") is not None
+        # The condition is there before the last Jobs have been told.
+        rests = rests and all(each.view.at_rest for each in children if each.view.outcome is None)
         return WorkloadView(
             reference=self.reference(item),
             uid=item.metadata.uid,

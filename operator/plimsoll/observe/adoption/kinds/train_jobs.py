@@ -99,14 +99,14 @@ class TrainJobs(Adapter[TrainJob]):
             return [{"op": "add", "path": f"{_PATCHES}/-", "value": patch}]
         return [{"op": "add", "path": _PATCHES, "value": [patch]}]
 
-    def let_go(self, candidate: Candidate) -> list[Operation]:
-        """The JSON patch that takes it away and resumes the TrainJob."""
-        item, removed = candidate.item, list[Operation]()
-        if isinstance(item, TrainJob):
-            managers = [each.manager for each in item.spec.runtime_patches]
-            places = [index for index, name in enumerate(managers) if name == MANAGER]
-            removed = [{"op": "remove", "path": f"{_PATCHES}/{n}"} for n in reversed(places)]
-        return [*removed, {"op": "add", "path": "/spec/suspend", "value": False}]
+    def ungate(self, candidate: Candidate) -> list[Operation]:
+        """The JSON patch that takes it away."""
+        item = candidate.item
+        if not isinstance(item, TrainJob):
+            return []
+        managers = [each.manager for each in item.spec.runtime_patches]
+        places = [index for index, name in enumerate(managers) if name == MANAGER]
+        return [{"op": "remove", "path": f"{_PATCHES}/{n}"} for n in reversed(places)]
 
 
 def _gated(candidate: Candidate) -> Operation:
