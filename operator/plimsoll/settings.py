@@ -54,7 +54,7 @@ class Settings(BaseModel):
     """How often the workloads that inference jobs target are read."""
 
     adopts_jobs: bool = False
-    """Whether batch/v1 Jobs with the label plimsoll.dev/queue are planned; docs/guides/jobs.md."""
+    """Whether workloads labelled plimsoll.dev/queue are planned; docs/guides/workloads.md."""
 
     writes_per_second: float = Field(default=0, ge=0)
     """Most writes per second to the API server; 0: no limit."""

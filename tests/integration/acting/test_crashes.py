@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,19 +16,21 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess, ensure_namespace
 from plimsoll_devcluster.processes.short_lives import forks, operator_life
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.adopted_lives import (
-    create,
-    is_suspended,
-    pods_made,
-    stand_in,
-    stand_in_path,
-)
+from support.clusters.adopted_lives import create, is_suspended, pods_made
 from support.clusters.pod_history import PodHistory, creations, most_gpus
 from support.clusters.pod_lives import label, name_of, scale
 from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload, make, pods_of_workload
-from support.objects.batch_jobs import a_batch_job
+from support.clusters.workload_lives import (
+    create_workload,
+    stand_in_of,
+    suspension,
+    until_workload,
+    workload_pods,
+)
+from support.objects.batch_jobs import QUEUE, a_batch_job
 from support.objects.job_manifests import a_priority_class, a_training_job, an_inference_job
+from support.objects.workloads import a_jobset, a_pytorch_job, a_train_job
 from support.servers.write_gate import Spoil, WriteGate, write_gate
 
 LONG = 60.0
@@ -165,9 +168,46 @@ def test_whatever_the_last_write_was_an_adopted_job_starts_yields_and_comes_back
     assert len([name for name in made if name.startswith("train-")]) == 4, "twice two"
 
 
+@pytest.mark.usefixtures("trainer_controller", "training_operator")
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(a_jobset, id="JobSet"),
+        pytest.param(a_train_job, id="TrainJob"),
+        pytest.param(partial(a_pytorch_job, workers=1), id="PyTorchJob"),
+    ],
+)
+def test_whatever_the_last_write_was_workloads_of_other_kinds_start_yield_and_come_back(
+    scene: Scene, mortal: Mortal, made: Callable[[], Manifest]
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    workload = made()
+    workload["metadata"]["labels"] = {QUEUE: "default"}
+    workload["spec"] |= suspension(workload, suspended=True)
+    urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
+    with PodHistory(scene) as history:
+        create_workload(scene, workload)
+        begun = mortal.die_after_every_write(lambda: is_adopted_and_runs(scene, workload))
+        scene.apply(a_priority_class("urgent", 1000), urgent)
+        ended = mortal.die_after_every_write(
+            lambda: runs(scene, urgent) and not workload_pods(scene, workload)
+        )
+        until_workload(scene, workload, "Suspended")
+        scene.delete(urgent)
+        again = mortal.die_after_every_write(lambda: is_adopted_and_runs(scene, workload))
+        assert_nothing_is_left_to_do(scene)
+    assert begun >= 6, "gates; stand-in; status; resumed; two pods; that it runs"
+    assert ended >= 6, "status; suspended; status, Service, two pods"
+    assert again >= 4, "status; resumed; two pods; that it runs"
+    assert most_gpus(history)["node"] == 2
+    made_pods = [name_of(pod) for pod in history.created()]
+    assert len([name for name in made_pods if name.startswith("train-")]) == 4, "twice two"
+
+
 def is_adopted_and_runs(scene: Scene, job: Manifest) -> bool:
-    there = scene.api.exists(stand_in_path(scene, job))
-    return there and runs(scene, stand_in(job)) and len(scene.pods_of(stand_in(job))) == 2
+    found = stand_in_of(job)
+    there = scene.api.exists(scene.path("TrainingJob", found["metadata"]["name"]))
+    return there and runs(scene, found) and len(scene.pods_of(found)) == 2
 
 
 def serves(scene: Scene, job: Manifest, target: Manifest, replicas: int) -> bool:

@@ -18,6 +18,12 @@ _NAME_LABELS = {
 }
 
 
+def stand_in_of(workload: Manifest) -> Manifest:
+    """The TrainingJob that stands for a workload, by its kind and name."""
+    name = f"{workload['kind'].lower()}-{workload['metadata']['name']}"
+    return {"kind": "TrainingJob", "metadata": {"name": name}}
+
+
 def workload_path(scene: Scene, workload: Manifest) -> str:
     """Where a workload is."""
     collection = _COLLECTIONS[workload["kind"]].format(scene.namespace)

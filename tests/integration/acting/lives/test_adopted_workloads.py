@@ -20,6 +20,7 @@ from support.clusters.scene import SECONDS, Scene
 from support.clusters.workload_lives import (
     change_workload,
     create_workload,
+    stand_in_of,
     suspension,
     until_no_pods,
     until_pods_run,
@@ -78,13 +79,8 @@ def labelled(workload: Manifest, said: Mapping[str, str] | None = None) -> Manif
     return {**workload, "metadata": meta}
 
 
-def stand_in(workload: Manifest) -> Manifest:
-    name = f"{workload['kind'].lower()}-{workload['metadata']['name']}"
-    return {"kind": "TrainingJob", "metadata": {"name": name}}
-
-
 def stand_in_path(scene: Scene, workload: Manifest) -> str:
-    return scene.path("TrainingJob", stand_in(workload)["metadata"]["name"])
+    return scene.path("TrainingJob", stand_in_of(workload)["metadata"]["name"])
 
 
 def with_a_driver(kind: str, cpu: str) -> Manifest:
@@ -123,7 +119,7 @@ def adopted(scene: Scene, workload: Manifest) -> Manifest:
         timeout_seconds=SECONDS,
         what=f"a TrainingJob stands for the {workload['kind']}",
     )
-    return stand_in(workload)
+    return stand_in_of(workload)
 
 
 def test_it_is_placed_where_the_plan_says_preempted_and_completes(
@@ -139,12 +135,12 @@ def test_it_is_placed_where_the_plan_says_preempted_and_completes(
     until_workload(scene, workload, "Suspended")
     until_no_pods(scene, workload)
     scene.delete(urgent)
-    second = scene.running(stand_in(workload))
+    second = scene.running(stand_in_of(workload))
     assert not first.uids & second.uids
     for pod in second.pods:
         end(scene, pod)
     until_workload(scene, workload, nature.ended)
-    scene.until(stand_in(workload), reason="Completed")
+    scene.until(stand_in_of(workload), reason="Completed")
     assert scene.operator.metric("plimsoll_plans_refused_total") in (None, 0)
 
 
@@ -159,7 +155,7 @@ def test_a_pod_that_is_gone_is_made_again_and_goes_where_it_was(
     scene.api.delete(scene.path("Pod", lost["metadata"]["name"]))
 
     def is_replaced() -> list[Manifest] | None:
-        pods = scene.pods_of(stand_in(workload))
+        pods = scene.pods_of(stand_in_of(workload))
         runs = [pod for pod in pods if pod["status"].get("phase") == "Running"]
         uids = {pod["metadata"]["uid"] for pod in runs}
         return runs if len(runs) == 2 and lost["metadata"]["uid"] not in uids else None
@@ -178,7 +174,7 @@ def test_one_that_fails_is_shown_as_failed(scene: Scene, nature: Nature) -> None
         end(scene, pod, failed=True)
     failed = until_workload(scene, workload, "Failed")
     (said,) = (c for c in failed["status"]["conditions"] if c["type"] == "Failed")
-    status = scene.until(stand_in(workload), reason="Failed")
+    status = scene.until(stand_in_of(workload), reason="Failed")
     assert said["message"] in status["message"]
 
 
@@ -199,9 +195,9 @@ def test_one_that_no_longer_asks_goes_on_by_itself(scene: Scene, nature: Nature)
     scene.add_nodes(fake_node("a", gpus=1))
     workload = labelled(nature.of(2))
     adopted(scene, workload)
-    scene.until(stand_in(workload), reason="CannotFit")
+    scene.until(stand_in_of(workload), reason="CannotFit")
     scene.add_nodes(fake_node("b", gpus=1))
-    first = scene.running(stand_in(workload))
+    first = scene.running(stand_in_of(workload))
     path = workload_path(scene, workload)
     scene.api.merge(path, {"metadata": {"labels": {QUEUE: None}}})
     wait_until(
@@ -209,7 +205,7 @@ def test_one_that_no_longer_asks_goes_on_by_itself(scene: Scene, nature: Nature)
         timeout_seconds=SECONDS,
         what="it is said that it goes on",
     )
-    assert scene.running(stand_in(workload)).uids == first.uids
+    assert scene.running(stand_in_of(workload)).uids == first.uids
     change_workload(scene, workload, suspension(workload, suspended=True))
     wait_until(
         lambda: not scene.api.exists(stand_in_path(scene, workload)),
@@ -233,8 +229,8 @@ def test_it_is_as_large_as_there_is_room_where_its_kind_can_be(
         return
     assert len(scene.running(adopted(scene, workload)).pods) == 2
     scene.add_nodes(fake_node("b", gpus=2))
-    until_size(scene, stand_in(workload), 4)
-    assert sorted(scene.running(stand_in(workload)).nodes) == ["a", "a", "b", "b"]
+    until_size(scene, stand_in_of(workload), 4)
+    assert sorted(scene.running(stand_in_of(workload)).nodes) == ["a", "a", "b", "b"]
     replicas = scene.api.get(workload_path(scene, workload))["spec"]["pytorchReplicaSpecs"]
     assert {name: each["replicas"] for name, each in replicas.items()} == {"Master": 1, "Worker": 3}
 
@@ -246,13 +242,13 @@ def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
     scene.add_nodes(fake_node("a", gpus=2))
     workload = labelled(with_a_driver(kind, cpu="500"))
     adopted(scene, workload)
-    scene.until(stand_in(workload), reason="Admitted")
+    scene.until(stand_in_of(workload), reason="Admitted")
     wait_until(
         lambda: sorted(map(state, workload_pods(scene, workload))) == ["driver", "gated", "gated"],
         timeout_seconds=SECONDS,
         what="its workers wait for its driver",
     )
     scene.add_nodes(fake_node("large", gpus=0, cpu="600"))
-    running = scene.running(stand_in(workload))
+    running = scene.running(stand_in_of(workload))
     assert set(running.nodes) == {"a"}
     assert sorted(map(state, workload_pods(scene, workload))) == ["a", "a", "large"]
