@@ -169,18 +169,21 @@ def test_the_agents_policy_is_for_the_account_that_they_run_as() -> None:
         assert sorted(bound).count(account) == 2
 
 
-def test_the_policy_for_jobs_is_the_one_that_is_tested() -> None:
+def test_the_policies_for_workloads_are_those_that_are_tested() -> None:
     for name in ("plimsoll", "mine"):
         documents = rendered(name=name, served=POLICIES_SERVED)
-        (policy,) = of_kind(documents, "MutatingAdmissionPolicy")
-        written = (CHART / "files" / "adoption-policy.yaml").read_text()
-        assert policy["spec"] == yaml.safe_load(written)
-        (binding,) = of_kind(documents, "MutatingAdmissionPolicyBinding")
-        assert binding["spec"] == {"policyName": policy["metadata"]["name"]}
-        assert name in policy["metadata"]["name"]
+        policies = of_kind(documents, "MutatingAdmissionPolicy")
+        bindings = of_kind(documents, "MutatingAdmissionPolicyBinding")
+        parts = ("adoption", "adoption-workloads")
+        for part, policy, binding in zip(parts, policies, bindings, strict=True):
+            written = (CHART / "files" / f"{part}-policy.yaml").read_text()
+            assert policy["spec"] == yaml.safe_load(written)
+            assert policy["metadata"]["name"].endswith(f"-{part}")
+            assert name in policy["metadata"]["name"]
+            assert binding["spec"] == {"policyName": policy["metadata"]["name"]}
 
 
-def test_there_is_no_policy_for_jobs_where_it_is_not_served_or_not_wanted() -> None:
+def test_there_is_no_policy_for_workloads_where_it_is_not_served_or_not_wanted() -> None:
     off = rendered("adoption.enabled=false", served=POLICIES_SERVED)
     for documents in (rendered(), off):
         assert not of_kind(documents, "MutatingAdmissionPolicy")

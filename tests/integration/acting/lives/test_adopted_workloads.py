@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import yaml
 
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.adopted_lives import end, until_size
-from support.clusters.adoption_policy import workloads_policy
+from support.clusters.adoption_policy import is_suspended, workloads_policy
 from support.clusters.scene import SECONDS, Scene
 from support.clusters.workload_lives import (
     change_workload,
@@ -29,8 +30,9 @@ from support.clusters.workload_lives import (
     workload_pods,
 )
 from support.objects.batch_jobs import GATE, QUEUE
-from support.objects.job_manifests import a_priority_class, a_training_job
+from support.objects.job_manifests import a_priority_class, a_queue, a_training_job
 from support.objects.workloads import a_jobset, a_pytorch_job, a_train_job
+from support.project.pages import ROOT
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
 pytestmark = pytest.mark.usefixtures(
@@ -252,3 +254,34 @@ def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
     running = scene.running(stand_in_of(workload))
     assert set(running.nodes) == {"a"}
     assert sorted(map(state, workload_pods(scene, workload))) == ["a", "a", "large"]
+
+
+@pytest.mark.parametrize("name", ["jobset", "pytorch-job", "train-job"])
+def test_the_examples_are_planned(scene: Scene, name: str) -> None:
+    scene.apply(a_queue("research"))
+    scene.add_nodes(*(fake_node(f"node-{n}", gpus=4) for n in range(4)))
+    workload = yaml.safe_load((ROOT / "examples" / "workloads" / f"{name}.yaml").read_text())
+    running = scene.running(adopted(scene, workload))
+    assert len(running.pods) >= 4
+
+
+def test_what_is_wrong_is_said_of_it_and_it_is_left_as_it_was(scene: Scene, nature: Nature) -> None:
+    kueue, owned = labelled(nature.of(2, name="kueue")), labelled(nature.of(2, name="owned"))
+    kueue["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team"
+    owner = {"apiVersion": "example.com/v1", "kind": "Pipeline", "name": "nightly", "uid": "u"}
+    owned["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    misspelt = labelled(nature.of(2, name="misspelt"), {"checkpoint.intervall": "5m"})
+    no_gpus = labelled(nature.of(2, name="no-gpus", gpus=0))
+    said = [
+        (kueue, "ManagedElsewhere", "kueue.x-k8s.io/queue-name, so Kueue manages it"),
+        (owned, "ManagedElsewhere", "belongs to Pipeline nightly, which suspends and resumes it"),
+        (misspelt, "InvalidSpec", "plimsoll.dev/checkpoint.intervall: is unknown: did you mean"),
+        (no_gpus, "InvalidSpec", "asks for no GPU: set nvidia.com/gpu"),
+    ]
+    for workload, reason, words in said:
+        create_workload(scene, workload)
+        (event,) = scene.events(workload, reason)
+        assert words in event["note"]
+        assert not scene.api.exists(stand_in_path(scene, workload))
+        is_held = workload is misspelt
+        assert is_suspended(scene.api.get(workload_path(scene, workload))) is is_held
