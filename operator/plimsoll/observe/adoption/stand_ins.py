@@ -6,6 +6,7 @@ workload's annotations.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -59,7 +60,12 @@ def stand_in_name(item: WorkloadObject) -> str:
 
     `job-train` stands for the Job `train`.
     """
-    name, prefix = item.metadata.name, f"{adapter_of(item).kind.lower()}-"
+    return _named(adapter_of(item).kind, item.metadata.name)
+
+
+@lru_cache(maxsize=16_384)
+def _named(kind: str, name: str) -> str:
+    prefix = f"{kind.lower()}-"
     longest = _LONGEST_NAME - len(prefix)
     if len(name) <= longest and _NAME.fullmatch(name):
         return f"{prefix}{name}"
