@@ -14,11 +14,13 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.kube.objects.objects import Labels, Namespace, Node, ObjectMeta, Pod
 from plimsoll.kube.objects.workload_parts import WorkloadObject
+from plimsoll.kube.watching.workloads import Workload
 from plimsoll.observe.adoption.annotations import PLANNED
 from plimsoll.observe.adoption.kinds.job_sets import OF_JOBS
 from plimsoll.observe.kueue import is_mark
 from plimsoll.observe.labels import SETTINGS
 from plimsoll.observe.nodes.power_limits import CAP
+from plimsoll.observe.targets.kserve import AUTOSCALER
 from plimsoll.observe.views.ownership import is_own
 
 Raw = dict[str, Any]
@@ -76,6 +78,13 @@ def node_without(node: Node) -> Node:
     notes = {name: value for name, value in node.metadata.annotations.items() if name == CAP}
     metadata = msgspec.structs.replace(_meta(node.metadata), annotations=notes)
     return msgspec.structs.replace(node, metadata=metadata, spec=spec)
+
+
+def target_without(target: Workload) -> Workload:
+    """A target without annotations, but for who scales it."""
+    notes = {k: v for k, v in target.metadata.annotations.items() if k == AUTOSCALER}
+    metadata = msgspec.structs.replace(target.metadata, annotations=notes)
+    return msgspec.structs.replace(target, metadata=metadata)
 
 
 def namespace_without(namespace: Namespace) -> Namespace:

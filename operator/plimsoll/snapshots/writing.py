@@ -22,6 +22,7 @@ from plimsoll.snapshots.stripping import (
     node_without,
     pod_without,
     resource_without,
+    target_without,
     workload_without,
 )
 from plimsoll_placement.effort import Effort
@@ -90,7 +91,7 @@ def manifests(objects: Objects) -> Iterator[bytes]:
         yield _typed("policy/v1", "PodDisruptionBudget", budget)
     for reading in objects.targets:
         if not reading.problem:
-            yield _encode(manifest_of(reading))
+            yield _encode(target_without(manifest_of(reading)))
     for item in objects.workloads:
         adapter = adapter_of(item)
         yield _typed(adapter.api_version, adapter.kind, workload_without(item))

@@ -14,6 +14,7 @@ from plimsoll.api.parts.roles import MAX_PODS_PER_REPLICA
 from plimsoll.kube.http.resources import FIELD_MANAGER
 from plimsoll.kube.objects.objects import (
     KubeObject,
+    Labels,
     LabelSelector,
     LabelSelectorRequirement,
     ObjectMeta,
@@ -58,8 +59,9 @@ class ManagedFields(Wire, frozen=True):
 
 
 class WorkloadMeta(ObjectMeta, frozen=True):
-    """Metadata that shows who set the count."""
+    """Metadata that shows who set the count, and who else may."""
 
+    annotations: Labels = _NOTHING
     managed_fields: tuple[ManagedFields, ...] = ()
 
 
@@ -183,7 +185,7 @@ def reading_of(workload: Workload) -> Reading:
 
 
 def manifest_of(reading: Reading) -> Workload:
-    """A manifest from which the workload can be read again, with its identity and its labels."""
+    """A manifest from which the workload can be read again: who it is, whose, and what it says."""
     reference, scale = reading.reference, reading.scale
     whole = reading.workload
     return Workload(
@@ -192,6 +194,8 @@ def manifest_of(reading: Reading) -> Workload:
             namespace=reference.namespace,
             uid=whole.metadata.uid,
             labels=whole.metadata.labels,
+            annotations=whole.metadata.annotations,
+            owner_references=tuple(o for o in whole.metadata.owner_references if o.controller),
         ),
         api_version=reference.api_version,
         kind=reference.kind,

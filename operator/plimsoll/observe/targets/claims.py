@@ -16,6 +16,7 @@ from plimsoll.kube.watching.workloads import Reading, Reference
 from plimsoll.observe.eligibility.selectors import matches, selector_of
 from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.labels import JOB_UID
+from plimsoll.observe.targets.kserve import left_to_kserve
 from plimsoll.observe.targets.role import target_role
 from plimsoll.observe.views.controllers import comes_from, ends_at, is_of_groups
 from plimsoll.vocabulary.reasons import Reason
@@ -148,9 +149,10 @@ def _taken(job: InferenceJob, reading: Reading, holder: str) -> Obstacle:
 def _problem(reading: Reading) -> tuple[Reason, str] | None:
     if reading.problem:
         return Reason.FAILED_GET_SCALE, reading.problem
-    kueues = _left_to_kueue(reading)
-    if kueues:
-        return Reason.MANAGED_ELSEWHERE, kueues
+    others = _left_to_kueue(reading)
+    others = others or left_to_kserve(str(reading.reference), reading.workload.metadata)
+    if others:
+        return Reason.MANAGED_ELSEWHERE, others
     if not reading.scale.status.selector:
         text = f"the /scale of {reading.reference} names no selector of its pods"
         return Reason.FAILED_GET_SCALE, f"{text}: its kind must fill it in"

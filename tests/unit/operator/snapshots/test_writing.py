@@ -14,8 +14,9 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.adopted_jobs import a_stand_in, placed_pods
-from support.clusters.seen import NAMESPACE, at, objects_of, pods_of
+from support.clusters.seen import NAMESPACE, a_reading, at, objects_of, pods_of
 from support.clusters.snapshot_files import TAKEN, input_of, planned, snapshot_of
+from support.clusters.target_lives import a_targeting_job, a_workload
 from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import (
     a_gpu_pod,
@@ -186,6 +187,16 @@ def test_of_annotations_only_those_by_which_a_job_is_planned_are_written(annotat
     assert SECRET not in text
     kept = b"".join(document(planned(objects_of(a_batch_job(annotations={"work.amount": "7"})))))
     assert b'"plimsoll.dev/work.amount":"7"' in kept
+
+
+def test_of_a_targets_annotations_only_who_scales_it_is_written() -> None:
+    target = a_workload()
+    said = {"serving.kserve.io/autoscalerClass": "external", "example.com/token": SECRET}
+    target["metadata"]["annotations"] = said
+    objects = objects_of(a_targeting_job(target=target), targets=[a_reading(target)])
+    text = b"".join(document(planned(objects))).decode()
+    assert '"serving.kserve.io/autoscalerClass":"external"' in text
+    assert SECRET not in text
 
 
 def test_the_plan_stands_in_the_file_with_when_it_was_made(tmp_path: Path) -> None:

@@ -276,6 +276,32 @@ def test_a_target_that_kueue_manages_is_left_to_it(target: Manifest, words: str)
     assert snapshot.node_by_name["a"].unmanaged_units == {GPU: 1}, "its pods are somebody else's"
 
 
+def of_kserve(autoscaler: str | None) -> Manifest:
+    """A Deployment as KServe makes it for an InferenceService with that annotation."""
+    owner = {"apiVersion": "serving.kserve.io/v1beta1", "kind": "InferenceService", "name": "llama"}
+    workload = a_workload()
+    said = {} if autoscaler is None else {"serving.kserve.io/autoscalerClass": autoscaler}
+    owners = [{**owner, "uid": "u", "controller": True}]
+    workload["metadata"] |= {"annotations": said, "ownerReferences": owners}
+    return workload
+
+
+@pytest.mark.parametrize("autoscaler", [None, "hpa", "keda", "none"])
+def test_a_target_that_kserve_scales_is_left_to_it(autoscaler: str | None) -> None:
+    target = of_kserve(autoscaler)
+    found = problem(the_job(looked_at(a_targeting_job(), a_target_pod("p", "a"), target=target)))
+    assert found[0] is Reason.MANAGED_ELSEWHERE
+    assert "InferenceService llama" in found[1]
+    assert "annotate that with serving.kserve.io/autoscalerClass: external" in found[1]
+
+
+def test_a_target_whose_scaling_kserve_leaves_to_others_is_planned() -> None:
+    target = of_kserve("external")
+    view = the_job(looked_at(a_targeting_job(), a_target_pod("p", "a"), target=target)).target
+    assert view is not None
+    assert view.problem is None
+
+
 def test_a_target_is_kueues_too_if_only_a_pod_says_so() -> None:
     mine = a_target_pod("p", "a", labels={"kueue.x-k8s.io/managed": "true"})
     found = problem(the_job(looked_at(a_targeting_job(), mine)))
