@@ -27,4 +27,5 @@ def planned(options: argparse.Namespace) -> str:
 
 def _passed_over(given: Described) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(given.ignored.items()))
-    return f"Skipped: {kinds or 'nothing'}.\n"
+    unknown = "".join(f"{text}\n" for text in given.unknown)
+    return f"{unknown}Skipped: {kinds or 'nothing'}.\n"

@@ -1,6 +1,7 @@
 """The output of `plimsoll simulate`: what applying files to a cluster would change."""
 
 import argparse
+import sys
 from collections.abc import Iterator
 
 from plimsoll.cli.analysis.comparison import simulation
@@ -22,6 +23,7 @@ def simulated(options: argparse.Namespace) -> str:
         paths = ", ".join(options.filename)
         kinds = f"a TrainingJob, an InferenceJob, or a Job with the label {QUEUE}"
         raise BadInput([f"{paths}: nothing to simulate: add {kinds}"])
+    sys.stderr.writelines(f"{text}\n" for text in cluster.after.unknown)
     before = trial(cluster.before.objects, cluster.now, cluster.effort)
     after = trial(cluster.after.objects, cluster.now, cluster.effort)
     result = simulation(before, after, cluster.after.applied)

@@ -83,6 +83,10 @@ class Problem:
         return f"{self.where}: {self.what}"
 
 
+class Unknown(Problem):
+    """What cannot be planned from files, though nothing is wrong with it."""
+
+
 def manifests(path: str) -> Iterator[Manifest | Problem]:
     """All manifests of a file, of a folder and its subfolders, or of `-`, standard input."""
     if path == STDIN:

@@ -14,7 +14,7 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.cli.inputs.entries import Entry, Key, entries, is_read
-from plimsoll.cli.inputs.manifests import Manifest, Problem, manifests
+from plimsoll.cli.inputs.manifests import Manifest, Problem, Unknown, manifests
 from plimsoll.cli.inputs.stand_ins import as_applied, stand_ins
 from plimsoll.errors import BadInput
 from plimsoll.kube.objects.objects import (
@@ -37,12 +37,13 @@ T = TypeVar("T", bound=Resource | KubeObject)
 class Described:
     """The objects in files; `ignored` counts objects of kinds that no plan depends on.
 
-    `applied` are the jobs among those applied.
+    `applied` are the jobs among those applied; `unknown` says of others why they are left out.
     """
 
     objects: Objects
     ignored: Mapping[str, int]
     applied: tuple[Key, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def described(
@@ -72,18 +73,21 @@ def before_and_after(
     held = _applied({}, {**reading.take(live), **reading.read(cluster)})
     # For a Job that an API server holds, the operator has done what is to be done.
     held |= reading.stand_ins([each for each in held.values() if not each.manifest.is_live], held)
+    reading.unknown.clear()
     applied = _applied(held, reading.read(files))
     applied |= reading.stand_ins(applied.values(), {**held, **applied})
     after = {**held, **applied}
     has_nodes = may_be_empty or any(isinstance(each.content, Node) for each in after.values())
     if not reading.problems and not has_nodes:
         reading.problems.append(_NO_NODES)
+    jobs = tuple(key for key, each in applied.items() if isinstance(each.content, Job))
+    if files and not jobs:
+        reading.problems += reading.unknown
     if reading.problems:
         raise BadInput(reading.problems)
-    jobs = tuple(key for key, each in applied.items() if isinstance(each.content, Job))
     return (
         Described(_objects(held), reading.ignored),
-        Described(_objects(after), reading.ignored, jobs),
+        Described(_objects(after), reading.ignored, jobs, tuple(reading.unknown)),
     )
 
 
@@ -99,6 +103,7 @@ class _Reading:
     def __init__(self, now: datetime) -> None:
         self._now = now
         self.problems: list[str] = []
+        self.unknown: list[str] = []
         self.ignored: Counter[str] = Counter()
 
     def read(self, paths: Iterable[str]) -> dict[Key, Entry]:
@@ -126,6 +131,8 @@ class _Reading:
         for each in stand_ins(given, there, self._now):
             if isinstance(each, Entry):
                 found[each.key] = each
+            elif isinstance(each, Unknown):
+                self.unknown.append(str(each))
             else:
                 self.problems.append(str(each))
         return _applied(there, found)

@@ -8,7 +8,7 @@ import msgspec
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.cli.inputs.entries import Entry, Key, entries
-from plimsoll.cli.inputs.manifests import Manifest, Problem
+from plimsoll.cli.inputs.manifests import Manifest, Problem, Unknown
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.observe.adoption.asking import is_concern
 from plimsoll.observe.adoption.kinds.table import adapter_of, maker_of
@@ -45,8 +45,8 @@ def _stand_in(
     if workload.problem is not None:
         yield manifest.problem(workload.problem.message)
     elif not workload.candidate.adapter.is_complete(workload.candidate):
-        what = "its pods are known only once its controller has made them into a JobSet: apply it"
-        yield manifest.problem(what)
+        what = f"{workload.candidate.title}: its pods are known only once it is applied: skipped"
+        yield Unknown(manifest.origin, what)
     elif workload.wanted is not None:
         wanted = workload.wanted.manifest
         # Its users have set this, not the workload.
@@ -61,7 +61,7 @@ def as_applied(item: WorkloadObject, old: WorkloadObject | None) -> WorkloadObje
     A new one is held, as the admission policy and the operator hold it.
     """
     adapter = adapter_of(item)
-    raw = msgspec.to_builtins(item)
+    raw = _raw(item)
     if old is None or type(old) is not type(item):
         _patch(raw, adapter.hold(adapter.candidate(item), _ANY_TIME))
         _merge(raw, adapter.suspension(suspend=True))
@@ -70,15 +70,20 @@ def as_applied(item: WorkloadObject, old: WorkloadObject | None) -> WorkloadObje
     for pods in adapter.pod_sets(item, ()):
         if pods.pointer in there:
             gates = there[pods.pointer].template.spec.scheduling_gates
-            value = msgspec.to_builtins(gates)
+            value = [{"name": gate.name} for gate in gates]
             _patch(raw, [{"path": f"{pods.pointer}/spec/schedulingGates", "value": value}])
     _merge(raw, adapter.suspension(suspend=adapter.is_suspended(old)))
-    raw["status"] = msgspec.to_builtins(old)["status"] if hasattr(old, "status") else {}
+    raw["status"] = _raw(old).get("status", {})
     found = msgspec.convert(raw, type(item))
     meta = msgspec.structs.replace(
         old.metadata, labels=item.metadata.labels, annotations=item.metadata.annotations
     )
     return msgspec.structs.replace(found, metadata=meta)
+
+
+def _raw(item: object) -> dict[str, Any]:
+    """An object as JSON; changes of that change nothing else."""
+    return msgspec.json.decode(msgspec.json.encode(item))
 
 
 def _patch(raw: dict[str, Any], operations: Iterable[dict[str, Any]]) -> None:

@@ -45,7 +45,13 @@ def by_name(lines: Iterable[Report]) -> dict[str, Report]:
 
 
 def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
-    prefixes = {"TrainingJob": "", "InferenceJob": "", "Job": "job-"}
+    prefixes = {
+        "TrainingJob": "",
+        "InferenceJob": "",
+        "Job": "job-",
+        "JobSet": "jobset-",
+        "PyTorchJob": "pytorchjob-",
+    }
     written = [
         f"{prefixes[each['kind']]}{each['metadata']['name']}"
         for folder in ("jobs", "scaling", "targets", "workloads")
