@@ -12,7 +12,6 @@ import msgspec
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
-from plimsoll.kube.objects.batch_job import BatchJob
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -21,7 +20,9 @@ from plimsoll.kube.objects.objects import (
     PodDisruptionBudget,
     PriorityClass,
 )
+from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading, Reference, Scale, Workload
+from plimsoll.observe.adoption.kinds.table import ADAPTERS
 from plimsoll.observe.measured.demand import BucketDemand, JobDemand, RoleDemand
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.gpu_faults import GpuFault
@@ -35,7 +36,7 @@ from plimsoll_devcluster.manifest import Manifest
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 NAMESPACE = "team"
 _KUBE: Mapping[str, type[KubeObject]] = {
-    "Job": BatchJob,
+    **{each.kind: each.type for each in ADAPTERS},
     "Namespace": Namespace,
     "Node": Node,
     "Pod": Pod,
@@ -78,7 +79,7 @@ def objects_of(  # noqa: PLR0913 - each is a kind of thing that can be seen
         targets=tuple(targets),
         power=power,
         energy=energy,
-        workloads=[each for each in found if isinstance(each, BatchJob)],
+        workloads=[each for each in found if isinstance(each, WorkloadObject)],
     )
 
 

@@ -1,13 +1,25 @@
 """Objects of other workload kinds: built ones, and those that upstream shows to beginners."""
 
+import copy
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from plimsoll_devcluster.manifest import Manifest
+from support.objects.batch_jobs import GATE, QUEUE
 
 UPSTREAM = Path(__file__).with_name("upstream")
+REPLICA_SPECS: Mapping[str, str] = {
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "MPIJob": "mpiReplicaSpecs",
+    "JAXJob": "jaxReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+}
+"""Where the jobs of Kubeflow's training-operator have their pods' templates, by kind."""
 
 
 def upstream(name: str) -> Manifest:
@@ -108,8 +120,85 @@ def a_train_job(
     }
 
 
+def replicated(
+    name: str,
+    *,
+    workers: int = 1,
+    gpus: int = 0,
+    pod: Manifest | None = None,
+    **fields: Any,  # noqa: ANN401 - fields of a replicated Job
+) -> Manifest:
+    """Replicated Jobs of a JobSet, one unless told otherwise, of so many workers."""
+    template = {"spec": {**_pod(name, gpus), **(pod or {})}}
+    job = {"parallelism": workers, "completions": workers, "template": template}
+    return {"name": name, "replicas": 1, "template": {"spec": job}, **fields}
+
+
+def a_kubeflow_job(
+    kind: str = "PyTorchJob",
+    /,
+    name: str = "train",
+    **roles: tuple[int, int],
+) -> Manifest:
+    """A job of training-operator: of each replica type how many pods, and how many GPUs of each."""
+    replicas = {
+        role: {
+            "replicas": count,
+            "restartPolicy": "Never",
+            "template": {"spec": _pod("main", gpus)},
+        }
+        for role, (count, gpus) in roles.items()
+    }
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {REPLICA_SPECS[kind]: replicas},
+    }
+
+
+def asking(
+    workload: Manifest, said: Mapping[str, str] | None = None, *, queue: str = "default"
+) -> Manifest:
+    """The workload as it asks to be planned, with annotations."""
+    workload = copy.deepcopy(workload)
+    meta = workload["metadata"]
+    meta["labels"] = {**meta.get("labels", {}), QUEUE: queue}
+    meta["annotations"] = {f"plimsoll.dev/{key}": value for key, value in (said or {}).items()}
+    return workload
+
+
+def suspended(workload: Manifest, *, suspend: bool = True) -> Manifest:
+    """The workload, suspended or resumed."""
+    workload = copy.deepcopy(workload)
+    spec = workload["spec"]
+    spec = spec.setdefault("runPolicy", {}) if workload["kind"] in REPLICA_SPECS else spec
+    spec["suspend"] = suspend
+    return workload
+
+
+def held(workload: Manifest) -> Manifest:
+    """The workload, suspended, with all its pods with GPUs behind our gate."""
+    workload = suspended(workload)
+    if workload["kind"] == "TrainJob":
+        workload["spec"]["runtimePatches"] = [{"manager": GATE}]
+    for template in templates(workload):
+        limits = [each.get("resources", {}).get("limits", {}) for each in template["containers"]]
+        if any("nvidia.com/gpu" in each for each in limits):
+            template.setdefault("schedulingGates", []).append({"name": GATE})
+    return workload
+
+
+def templates(workload: Manifest) -> Iterator[Manifest]:
+    """The specs of a workload's pod templates."""
+    spec, field = workload["spec"], REPLICA_SPECS.get(workload["kind"], "")
+    for each in (*spec.get("replicatedJobs", ()), *spec.get(field, {}).values()):
+        template = each["template"]["spec"]
+        yield template.get("template", {}).get("spec", template)
+
+
 def _pod(container: str, gpus: int) -> Manifest:
-    asks = {"limits": {"nvidia.com/gpu": gpus}}
+    asks = {"limits": {"nvidia.com/gpu": gpus} if gpus else {"cpu": 1}}
     main = {"name": container, "image": "registry.example/train:1", "resources": asks}
     return {
         "containers": [main],
