@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from plimsoll.api.parts.gang import MAX_WORKERS
 from plimsoll.errors import UnusableWorkload
+from plimsoll.kube.objects.workload_parts import WorkerSpec
 from plimsoll.observe.adoption.kinds.adapter import Candidate, PodSet, with_gpus
-from plimsoll.observe.eligibility.requests import effective_requests
+from plimsoll.observe.eligibility.requests import Requests, effective_requests
 from plimsoll.observe.labels import QUEUE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.template_shape import template_shape
@@ -47,18 +50,18 @@ def gang_of(candidate: Candidate) -> Gang:
     _require_usable(candidate, found)
     first, view = found[0], candidate.view
     resource, gpus = _gpus_of(first)
-    shape = template_shape(first.template.spec, resource)
     for other in found[1:]:
-        _require_alike(first, (resource, gpus, shape), other)
+        _require_alike(first, other)
+    slowest = max(found, key=_save_seconds)
     return Gang(
         count=sum(each.count for each in found),
         fixed=view.sizing.fixed if view.sizing is not None else 0,
         is_elastic=view.sizing is not None,
         gpu_resource=resource,
         gpus=gpus,
-        template=shape,
+        template=template_shape(slowest.template.spec, resource),
         priority_class_name=first.template.spec.priority_class_name,
-        save_seconds=max(map(_save_seconds, found)),
+        save_seconds=_save_seconds(slowest),
     )
 
 
@@ -83,14 +86,30 @@ def _require_usable(candidate: Candidate, found: Sequence[PodSet]) -> None:
             )
 
 
-def _require_alike(first: PodSet, known: tuple[str, int, dict[str, Any]], other: PodSet) -> None:
-    resource, gpus = _gpus_of(other)
-    if (resource, gpus, template_shape(other.template.spec, resource)) != known:
+def _require_alike(first: PodSet, other: PodSet) -> None:
+    _gpus_of(other)
+    if _asked(first.template.spec) != _asked(other.template.spec):
         raise UnusableWorkload(
             f"{other.field}: its pods with GPUs differ from those of {first.field} in their"
             " requests or in where they may run: make these alike, as one gang has workers of one"
             " kind"
         )
+
+
+def _asked(spec: WorkerSpec) -> tuple[Requests, WorkerSpec]:
+    """What a pod asks for, and where it may run."""
+    where = msgspec.structs.replace(
+        spec,
+        containers=(),
+        init_containers=(),
+        resources=None,
+        overhead={},
+        scheduling_gates=(),
+        priority=None,
+        priority_class_name="",
+        termination_grace_period_seconds=None,
+    )
+    return effective_requests(spec), where
 
 
 def _gpus_of(pods: PodSet) -> tuple[str, int]:

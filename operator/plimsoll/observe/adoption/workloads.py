@@ -30,7 +30,12 @@ _NO_SUCH_WORKLOAD: Final = Refusal(
     "spec.workloadRef names no workload that asks to be planned under this name: delete this"
     f" TrainingJob, and set the label {QUEUE} on the workload instead",
 )
-Children = Mapping[tuple[str, str], Sequence[WorkloadObject]]
+Maker = tuple[str, str, str, str]
+"""What has made a workload: its namespace, apiVersion, kind and uid.
+
+All four must fit: whoever may write owners could claim a circle of them otherwise.
+"""
+Children = Mapping[Maker, Sequence[WorkloadObject]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +109,13 @@ class Workloads:
 
     def _candidate(self, item: WorkloadObject, children: Children) -> Candidate:
         """A workload as it is read; its view is the same object while nothing about it changed."""
-        uid = item.metadata.uid
-        of_it = [
-            self._candidate(each, children)
-            for each in children.get((item.metadata.namespace, uid), ())
-        ]
+        uid, adapter = item.metadata.uid, adapter_of(item)
+        itself = (item.metadata.namespace, adapter.api_version, adapter.kind, uid)
+        of_it = [self._candidate(each, children) for each in children.get(itself, ())]
         known = self._candidates.get(uid)
         if known is not None and known.item is item and same(known.children, of_it):
             return known
-        found = adapter_of(item).candidate(item, of_it)
+        found = adapter.candidate(item, of_it)
         if known is not None and known.view == found.view:
             found = replace(found, view=known.view)
         self._candidates[uid] = found
@@ -136,12 +139,13 @@ class Workloads:
 
 
 def _children(items: Sequence[WorkloadObject]) -> Children:
-    """What each workload has made, by its namespace and uid."""
-    found: dict[tuple[str, str], list[WorkloadObject]] = defaultdict(list)
+    """What each workload has made."""
+    found: dict[Maker, list[WorkloadObject]] = defaultdict(list)
     for item in items:
         maker = maker_of(item)
         if maker is not None:
-            found[item.metadata.namespace, maker.uid].append(item)
+            of = (item.metadata.namespace, maker.api_version, maker.kind, maker.uid)
+            found[of].append(item)
     return found
 
 

@@ -162,8 +162,14 @@ def test_all_its_gpus_have_to_be_asked_for_alike_and_at_once() -> None:
     ("replicated_jobs", "words"),
     [
         ([], "spec.spec.containers[0].resources.limits: asks for no GPU"),
-        ([replicated("a")], f"{TEMPLATE.format('a')}.spec.containers[0].resources.limits: asks for"),
-        ([replicated("a", gpus=1, replicas=0)], "spec.replicatedJobs[a].replicas of JobSet train: 0"),
+        (
+            [replicated("a")],
+            f"{TEMPLATE.format('a')}.spec.containers[0].resources.limits: asks for",
+        ),
+        (
+            [replicated("a", gpus=1, replicas=0)],
+            "spec.replicatedJobs[a].replicas of JobSet train: 0",
+        ),
         (
             [replicated("a", gpus=1, workers=2**31 - 1, replicas=2**31 - 1)],
             "4611686014132420609 pods at once cannot be planned: set it to 1 to 4096",
