@@ -1,4 +1,4 @@
-"""What there is in a snapshot for workloads of other kinds: what they make, and what stands for them.
+"""What there is in a snapshot for workloads of other kinds, and what is seen of it.
 
 Whatever makes pods of a workload is made as its own controller makes it.
 """

@@ -206,11 +206,13 @@ def held(workload: Candidate, now: datetime) -> list[Operation]:
 def gated_parts(workload: Candidate) -> Iterator[Candidate]:
     """What a workload has made that makes pods behind our gate, and would go on to do so.
 
-    JobSet's controller adds to its Jobs the gates of their template, and takes none away.
+    JobSet's controller adds to its Jobs the gates of their template, and takes none away. What is
+    over makes no more pods, and cannot be changed.
     """
     for child in workload.children:
         yield from gated_parts(child)
-        if not child.children and child.adapter.is_held(child.item):
+        adapter, item = child.adapter, child.item
+        if not child.children and adapter.is_held(item) and not adapter.is_over(item):
             yield child
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
-from typing import Final, Generic, NoReturn, TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from plimsoll.errors import ApiError, NotFound
 from plimsoll.kube.http.client import KubeClient
@@ -40,7 +40,7 @@ class ServedWatch(Generic[T]):
         self._client, self._resource, self._make = client, resource, make
         self._changed, self._look_seconds = changed, look_seconds
         self._watch: ListWatch[T] | None = None
-        self._known = asyncio.Event()
+        self._known, self._gone = asyncio.Event(), asyncio.Event()
 
     @property
     def name(self) -> str:
@@ -60,8 +60,9 @@ class ServedWatch(Generic[T]):
     async def wait_synced(self) -> None:
         """Return when that is so."""
         await self._known.wait()
-        if self._watch is not None:
-            await self._watch.wait_synced()
+        while self._watch is not None and not self._watch.synced:
+            # The kind may go before it has been listed, and be followed anew when it is back.
+            await _first_of(self._watch.wait_synced(), self._gone.wait())
 
     def staleness_seconds(self, now: float) -> float:
         """The age of the copy at a monotonic moment."""
@@ -84,6 +85,7 @@ class ServedWatch(Generic[T]):
                 served = await self._is_served()
                 if served and following is None:
                     self._watch = self._make()
+                    self._gone.clear()
                     following = asyncio.create_task(self._watch.run())
                 elif served is False and (following is not None or not self._known.is_set()):
                     await self._end(following)
@@ -109,6 +111,7 @@ class ServedWatch(Generic[T]):
         await _cancelled(following)
         if self._watch is not None:
             self._watch = None
+            self._gone.set()
             self._changed()
 
     async def _is_served(self) -> bool | None:
@@ -123,6 +126,15 @@ class ServedWatch(Generic[T]):
             _log.debug("kinds unknown", group=resource.group, error=str(error))
             return None
         return any(each.name == resource.plural for each in found.resources)
+
+
+async def _first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    tasks = [asyncio.create_task(each) for each in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in tasks:
+            each.cancel()
 
 
 async def _cancelled(task: "asyncio.Task[NoReturn] | None") -> None:

@@ -41,10 +41,13 @@ class Gang:
 def gang_of(candidate: Candidate) -> Gang:
     """The workers that a workload asks for. Raises UnusableWorkload: the field, and the remedy."""
     found = with_gpus(candidate.pod_sets)
-    if not found:
-        where = candidate.pod_sets[0].field if candidate.pod_sets else "spec"
+    if not candidate.pod_sets:
         raise UnusableWorkload(
-            f"{where}.spec.containers[0].resources.limits: asks for no GPU: set nvidia.com/gpu"
+            f"spec: describes no pods, and so asks for no GPU: add some, or remove the label {QUEUE}"
+        )
+    if not found:
+        raise UnusableWorkload(
+            f"{candidate.pod_sets[0].field}.spec.containers[0].resources.limits: asks for no GPU: set nvidia.com/gpu"
             f" there, or remove the label {QUEUE}"
         )
     _require_usable(candidate, found)

@@ -1,4 +1,4 @@
-"""Which pods of a workload may be one gang: those that ask for the same, wherever that is written."""
+"""Which pods of a workload may be one gang: those that ask for the same."""
 
 import pytest
 

@@ -161,14 +161,14 @@ def test_all_its_gpus_have_to_be_asked_for_alike_and_at_once() -> None:
 @pytest.mark.parametrize(
     ("replicated_jobs", "words"),
     [
-        ([], "spec.spec.containers[0].resources.limits: asks for no GPU"),
+        ([], "spec: describes no pods, and so asks for no GPU: add some, or"),
         (
             [replicated("a")],
-            f"{TEMPLATE.format('a')}.spec.containers[0].resources.limits: asks for",
+            f"{TEMPLATE.format('a')}.spec.containers[0].resources.limits: asks",
         ),
         (
             [replicated("a", gpus=1, replicas=0)],
-            "spec.replicatedJobs[a].replicas of JobSet train: 0",
+            "spec.replicatedJobs[a].replicas of JobSet train: ",
         ),
         (
             [replicated("a", gpus=1, workers=2**31 - 1, replicas=2**31 - 1)],

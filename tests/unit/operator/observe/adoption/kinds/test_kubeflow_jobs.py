@@ -155,14 +155,13 @@ def test_failures_are_those_of_all_its_pods() -> None:
 
 
 def test_pods_that_are_there_at_any_size_count_towards_the_least() -> None:
-    too_few = problem(
-        of(said={"workers.min": "1", "workers.max": "4"}, Master=(1, 1), Worker=(1, 1))
-    )
+    said = {"workers.min": "1", "workers.max": "4"}
+    too_few = problem(of(said=said, Master=(1, 1), Worker=(1, 1)))
     assert too_few == (
         "annotation plimsoll.dev/workers.min: PyTorchJob train always has 1 pods beside its"
         " workers, which count too: set it to 2 or more"
     )
-    assert problem(of(said={"workers.min": "1", "workers.max": "4"}, Worker=(1, 1))) == ""
+    assert problem(of(said=said, Worker=(1, 1))) == ""
 
 
 ELASTIC: dict[str, Any] = {"minReplicas": 1, "maxReplicas": 4}
@@ -202,17 +201,16 @@ PODS = "spec.pytorchReplicaSpecs.{}.template"
     [
         (
             {"spec.pytorchReplicaSpecs": GONE},
-            "spec.spec.containers[0].resources.limits: asks for no",
+            "spec: describes no pods, and so asks for no GPU: add",
         ),
-        ({"spec.pytorchReplicaSpecs": {}}, "spec.spec.containers[0].resources.limits: asks for no"),
+        ({"spec.pytorchReplicaSpecs": {}}, "spec: describes no pods, and so asks for no GPU: add"),
         (
             {"spec.pytorchReplicaSpecs.Master": GONE, f"{PODS.format('Worker')}.spec": {}},
             f"{PODS.format('Worker')}.spec.containers[0].resources.limits: asks for no GPU: set",
         ),
         (
             {f"{PODS.format('Worker')}.spec.nodeSelector": {"zone": "a"}},
-            f"{PODS.format('Worker')}: its pods with GPUs differ from those of"
-            f" {PODS.format('Master')} in",
+            f"{PODS.format('Worker')}: its pods with GPUs differ from those of spec.pytorch",
         ),
         (
             {"spec.pytorchReplicaSpecs.Worker.replicas": 2**31 - 1},
