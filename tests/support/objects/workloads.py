@@ -137,7 +137,6 @@ def replicated(
 def a_kubeflow_job(
     kind: str = "PyTorchJob",
     /,
-    name: str = "train",
     **roles: tuple[int, int],
 ) -> Manifest:
     """A job of training-operator: of each replica type how many pods, and how many GPUs of each."""
@@ -152,7 +151,7 @@ def a_kubeflow_job(
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": kind,
-        "metadata": {"name": name},
+        "metadata": {"name": "train"},
         "spec": {REPLICA_SPECS[kind]: replicas},
     }
 
@@ -192,7 +191,8 @@ def held(workload: Manifest) -> Manifest:
 def templates(workload: Manifest) -> Iterator[Manifest]:
     """The specs of a workload's pod templates."""
     spec, field = workload["spec"], REPLICA_SPECS.get(workload["kind"], "")
-    for each in (*spec.get("replicatedJobs", ()), *spec.get(field, {}).values()):
+    of_itself = [spec] if "template" in spec else []
+    for each in (*of_itself, *spec.get("replicatedJobs", ()), *spec.get(field, {}).values()):
         template = each["template"]["spec"]
         yield template.get("template", {}).get("spec", template)
 

@@ -61,7 +61,7 @@ def as_applied(item: WorkloadObject, old: WorkloadObject | None) -> WorkloadObje
     A new one is held, as the admission policy and the operator hold it.
     """
     adapter = adapter_of(item)
-    raw = _raw(item)
+    raw = _json(item)
     if old is None or type(old) is not type(item):
         _patch(raw, adapter.hold(adapter.candidate(item), _ANY_TIME))
         _merge(raw, adapter.suspension(suspend=True))
@@ -70,10 +70,10 @@ def as_applied(item: WorkloadObject, old: WorkloadObject | None) -> WorkloadObje
     for pods in adapter.pod_sets(item, ()):
         if pods.pointer in there:
             gates = there[pods.pointer].template.spec.scheduling_gates
-            value = [{"name": gate.name} for gate in gates]
+            value = _json(gates)
             _patch(raw, [{"path": f"{pods.pointer}/spec/schedulingGates", "value": value}])
     _merge(raw, adapter.suspension(suspend=adapter.is_suspended(old)))
-    raw["status"] = _raw(old).get("status", {})
+    raw["status"] = _json(old).get("status", {})
     found = msgspec.convert(raw, type(item))
     meta = msgspec.structs.replace(
         old.metadata, labels=item.metadata.labels, annotations=item.metadata.annotations
@@ -81,9 +81,9 @@ def as_applied(item: WorkloadObject, old: WorkloadObject | None) -> WorkloadObje
     return msgspec.structs.replace(found, metadata=meta)
 
 
-def _raw(item: object) -> dict[str, Any]:
-    """An object as JSON; changes of that change nothing else."""
-    return msgspec.json.decode(msgspec.json.encode(item))
+def _json(value: object) -> Any:  # noqa: ANN401 - any JSON
+    """As JSON has it: with lists, which a patch changes, and not tuples."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def _patch(raw: dict[str, Any], operations: Iterable[dict[str, Any]]) -> None:

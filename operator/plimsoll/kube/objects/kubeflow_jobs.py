@@ -5,7 +5,7 @@ They differ in the name of the field that holds their pods' templates.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -32,10 +32,14 @@ class ReplicaSpec(Wire, frozen=True):
     template: WorkerTemplate = WorkerTemplate()
 
 
+class Metric(Wire, frozen=True):
+    """A metric, of which nothing is read but that it is there."""
+
+
 class ElasticPolicy(Wire, frozen=True):
     """By which metrics training-operator itself resizes a job, if there are any."""
 
-    metrics: tuple[Any, ...] = ()
+    metrics: tuple[Metric, ...] = ()
 
 
 ReplicaSpecs = Mapping[str, ReplicaSpec]

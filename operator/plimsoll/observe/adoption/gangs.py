@@ -43,12 +43,13 @@ def gang_of(candidate: Candidate) -> Gang:
     found = with_gpus(candidate.pod_sets)
     if not candidate.pod_sets:
         raise UnusableWorkload(
-            f"spec: describes no pods, and so asks for no GPU: add some, or remove the label {QUEUE}"
+            "spec: describes no pods, and so asks for no GPU: add some, or remove the label"
+            f" {QUEUE}"
         )
     if not found:
         raise UnusableWorkload(
-            f"{candidate.pod_sets[0].field}.spec.containers[0].resources.limits: asks for no GPU: set nvidia.com/gpu"
-            f" there, or remove the label {QUEUE}"
+            f"{candidate.pod_sets[0].field}.spec.containers[0].resources.limits: asks for no GPU:"
+            f" set nvidia.com/gpu there, or remove the label {QUEUE}"
         )
     _require_usable(candidate, found)
     first, view = found[0], candidate.view

@@ -25,7 +25,7 @@ TEMPLATE = "spec.replicatedJobs[{}].template.spec.template"
 
 def of(*replicated_jobs: Manifest, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of it
     """A held JobSet of these."""
-    return held(asking(a_jobset(**{"replicatedJobs": [*replicated_jobs], **spec})))
+    return held(asking(a_jobset(replicatedJobs=[*replicated_jobs], **spec)))
 
 
 def counted(job: Manifest, **status: Any) -> Manifest:  # noqa: ANN401 - fields of a Job's status
@@ -84,12 +84,12 @@ def test_what_has_ended_before_a_restart_is_due_again() -> None:
 
 def test_pods_without_gpus_that_come_later_are_not_awaited() -> None:
     workers = replicated("workers", workers=2, gpus=1)
-    after = {"dependsOn": [{"name": "workers", "status": "Complete"}]}
-    assert view(of(workers, replicated("report", **after))).beside == 0
-    in_order = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
-    assert view(of(workers, replicated("report"), **in_order)).beside == 0
-    any_order = {"startupPolicy": {"startupPolicyOrder": "AnyOrder"}}
-    assert view(of(workers, replicated("driver"), **any_order)).beside == 1
+    after = [{"name": "workers", "status": "Complete"}]
+    assert view(of(workers, replicated("report", dependsOn=after))).beside == 0
+    in_order = {"startupPolicyOrder": "InOrder"}
+    assert view(of(workers, replicated("report"), startupPolicy=in_order)).beside == 0
+    any_order = {"startupPolicyOrder": "AnyOrder"}
+    assert view(of(workers, replicated("driver"), startupPolicy=any_order)).beside == 1
 
 
 def test_it_is_at_rest_once_its_controller_says_so_and_its_jobs_are_too() -> None:
@@ -150,12 +150,12 @@ def test_all_its_gpus_have_to_be_asked_for_alike_and_at_once() -> None:
     elsewhere = replicated("workers", gpus=1, pod={"nodeSelector": {"zone": "a"}})
     assert problem(of(leader, elsewhere)).startswith(differ)
     late = f"{where}: its pods with GPUs would be made only after others"
-    after = {"dependsOn": [{"name": "leader", "status": "Ready"}]}
-    assert problem(of(leader, replicated("workers", gpus=1, **after))).startswith(late)
-    in_order = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
+    after = [{"name": "leader", "status": "Ready"}]
+    assert problem(of(leader, replicated("workers", gpus=1, dependsOn=after))).startswith(late)
+    in_order = {"startupPolicyOrder": "InOrder"}
     same = replicated("workers", gpus=1)
-    assert problem(of(leader, same, **in_order)).startswith(late)
-    assert problem(of(same, replicated("driver"), **in_order)) == ""
+    assert problem(of(leader, same, startupPolicy=in_order)).startswith(late)
+    assert problem(of(same, replicated("driver"), startupPolicy=in_order)) == ""
 
 
 @pytest.mark.parametrize(
