@@ -14,10 +14,11 @@ POLICIES = (
     f"{ADMISSION}/mutatingadmissionpolicybindings",
     f"{ADMISSION}/mutatingadmissionpolicies",
 )
+KUBEFLOW = ("jax", "mpi", "paddle", "pytorch", "tf", "xgboost")
 # From the outermost kind to the innermost: each makes objects of the next ones.
 WORKLOADS = (
     ("/apis/trainer.kubeflow.org/v1alpha1", "trainjobs"),
-    ("/apis/kubeflow.org/v1", "pytorchjobs"),
+    *(("/apis/kubeflow.org/v1", f"{kind}jobs") for kind in KUBEFLOW),
     ("/apis/jobset.x-k8s.io/v1alpha2", "jobsets"),
     ("/apis/batch/v1", "jobs"),
 )

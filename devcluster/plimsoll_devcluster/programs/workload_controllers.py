@@ -34,7 +34,10 @@ class NoWorkloadControllerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ControllerProgram:
-    """A controller, the Go module it is from, and where that has what is installed beside it."""
+    """A controller, the Go module it is from, and where that has what is installed beside it.
+
+    `revision` counts how often that has changed without the version.
+    """
 
     name: str
     title: str
@@ -43,11 +46,13 @@ class ControllerProgram:
     package: str
     build_in: Path
     beside: Mapping[str, str] = field(default_factory=dict[str, str])
+    revision: int = 1
 
     @property
     def folder_name(self) -> str:
         """What its folder is called."""
-        return f"{self.name}-{self.version}"
+        name = f"{self.name}-{self.version}"
+        return name if self.revision == 1 else f"{name}-{self.revision}"
 
     def build(self, folder: Path) -> None:
         """Fill a folder. Raises SourceFailedError."""
@@ -91,9 +96,10 @@ TRAINING_OPERATOR = ControllerProgram(
     package=".",
     build_in=HACK / "training-operator",
     beside={
-        CRDS: "manifests/base/crds/kubeflow.org_pytorchjobs.yaml",
+        CRDS: "manifests/base/crds/kubeflow.org_*.yaml",
         WEBHOOKS: "manifests/base/webhook/**/*.yaml",
     },
+    revision=2,
 )
 
 

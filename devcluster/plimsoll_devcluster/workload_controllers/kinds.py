@@ -88,7 +88,6 @@ def _common_configuration(place: Place) -> Manifest:
 
 def _training_operator_flags(place: Place) -> dict[str, object]:
     return {
-        "enable-scheme": "PyTorchJob",
         "health-probe-bind-address": place.probes,
         "webhook-server-port": place.webhook_port,
         "webhook-cert-dir": place.certificates,

@@ -1,0 +1,322 @@
+"""Which workloads of other kinds the chart's admission policy holds, and what it makes of them.
+
+Nothing is stored: what the API server would store is looked at. The kinds' own webhooks are asked.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from plimsoll.observe.adoption.kinds.table import ADAPTERS
+from plimsoll.observe.nodes.gpus import is_gpu_resource
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.adopted_workloads import owner
+from support.clusters.adoption_policy import is_suspended, workloads_policy
+from support.objects.batch_jobs import QUEUE
+from support.objects.manifests import GONE, edited
+from support.objects.workloads import (
+    REPLICA_SPECS,
+    a_jobset,
+    a_kubeflow_job,
+    a_train_job,
+    asking,
+    replicated,
+    suspended,
+    templates,
+)
+
+pytestmark = pytest.mark.usefixtures("policy", "trainer_controller", "training_operator")
+
+SECONDS = 30
+COLLECTIONS = {
+    each.kind: f"/apis/{each.api_version}/namespaces/{{}}/{each.resource.plural}"
+    for each in ADAPTERS
+}
+KUEUE_QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
+KUEUE_MANAGED = {"kueue.x-k8s.io/managed": "true"}
+A_GPU = {"nvidia.com/gpu": 1}
+ROLES: dict[str, tuple[str, ...]] = {
+    "PyTorchJob": ("Master", "Worker"),
+    "TFJob": ("PS", "Worker"),
+    "MPIJob": ("Launcher", "Worker"),
+    "JAXJob": ("Worker",),
+    "XGBoostJob": ("Master", "Worker"),
+    "PaddleJob": ("Master", "Worker"),
+}
+
+
+def own_container(kind: str) -> str:
+    """The name that training-operator wants one container of each pod to have."""
+    return {"MPIJob": "mpi", "TFJob": "tensorflow"}.get(kind, kind.removesuffix("Job").lower())
+
+
+def of_kind(kind: str, *, gpus: int = 1) -> Manifest:
+    """A workload of a kind, of which only the last pods ask for GPUs."""
+    if kind == "JobSet":
+        return a_jobset(replicatedJobs=[replicated("driver"), replicated("workers", gpus=gpus)])
+    if kind == "TrainJob":
+        return a_train_job(gpus=gpus)
+    *first, last = ROLES[kind]
+    job = a_kubeflow_job(kind, **dict.fromkeys(first, (1, 0)), **{last: (1, gpus)})
+    for each in templates(job):
+        each["containers"][0]["name"] = own_container(kind)
+    return job
+
+
+KINDS = ("JobSet", "TrainJob", *REPLICA_SPECS)
+EVERY = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="module")
+def policy(control_plane: Cluster, jobset_controller: object) -> Iterator[None]:
+    del jobset_controller  # serves the kind of the probe
+    collection = COLLECTIONS["JobSet"].format("default")
+    with workloads_policy(control_plane.api, collection, asking(a_jobset("probe"))):
+        yield
+
+
+@pytest.fixture
+def labelled(api: ApiServer, namespace: str) -> str:
+    """A namespace whose workloads go to the queue `team`."""
+    api.merge(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {QUEUE: "team"}}})
+    wait_until(
+        lambda: is_suspended(admitted(api, namespace, a_jobset())),
+        timeout_seconds=SECONDS,
+        what=f"workloads in {namespace} are held",
+    )
+    return namespace
+
+
+def admitted(api: ApiServer, namespace: str, workload: Manifest) -> Manifest:
+    """A workload as it would be stored; nothing is."""
+    return api.create(f"{COLLECTIONS[workload['kind']].format(namespace)}?dryRun=All", workload)
+
+
+def labels(workload: Manifest) -> Mapping[str, str]:
+    return workload["metadata"].get("labels", {})
+
+
+def own(workload: Manifest, edits: Mapping[str, Any] | None = None) -> Manifest:
+    """The workload with a label of its own, and changes."""
+    return edited(asking(workload, queue="own"), edits or {})
+
+
+def in_last_pod(workload: Manifest, change: Callable[[Manifest], object]) -> Manifest:
+    """The workload with its last pod template changed, that with GPUs."""
+    workload = own(workload)
+    *_, last = templates(workload)
+    change(last)
+    return workload
+
+
+def with_label(workload: Manifest, more: Mapping[str, str]) -> Manifest:
+    return own(workload, {"metadata.labels": {QUEUE: "own", **more}})
+
+
+def in_template(kind: str, more: Mapping[str, str]) -> Manifest:
+    """A workload with labels on its last pod template."""
+    at = (
+        "spec.replicatedJobs.1.template.spec.template"
+        if kind == "JobSet"
+        else f"spec.{REPLICA_SPECS[kind]}.Worker.template"
+    )
+    return own(of_kind(kind), {f"{at}.metadata": {"labels": dict(more)}})
+
+
+@EVERY
+def test_a_labelled_workload_with_gpus_is_suspended(
+    api: ApiServer, namespace: str, kind: str
+) -> None:
+    found = admitted(api, namespace, own(of_kind(kind)))
+    assert is_suspended(found)
+    assert labels(found) == {QUEUE: "own"}
+
+
+@EVERY
+def test_a_workload_gets_the_queue_of_its_namespace(
+    api: ApiServer, labelled: str, kind: str
+) -> None:
+    bare = admitted(api, labelled, of_kind(kind))
+    assert (is_suspended(bare), labels(bare)) == (True, {QUEUE: "team"})
+    with_others = edited(of_kind(kind), {"metadata.labels": {"app": "mine"}})
+    found = admitted(api, labelled, with_others)
+    assert (is_suspended(found), labels(found)) == (True, {QUEUE: "team", "app": "mine"})
+    of_its_own = admitted(api, labelled, own(of_kind(kind)))
+    assert (is_suspended(of_its_own), labels(of_its_own)) == (True, {QUEUE: "own"})
+
+
+@EVERY
+def test_a_workload_with_an_empty_label_stays_out(api: ApiServer, labelled: str, kind: str) -> None:
+    found = admitted(api, labelled, asking(of_kind(kind), queue=""))
+    assert (is_suspended(found), labels(found)) == (False, {QUEUE: ""})
+
+
+@EVERY
+def test_a_workload_without_gpus_is_as_it_was_written(
+    api: ApiServer, labelled: str, kind: str
+) -> None:
+    found = admitted(api, labelled, of_kind(kind, gpus=0))
+    assert (is_suspended(found), labels(found)) == (False, {})
+
+
+@EVERY
+def test_a_workload_without_a_queue_is_as_it_was_written(
+    api: ApiServer, namespace: str, kind: str
+) -> None:
+    found = admitted(api, namespace, of_kind(kind))
+    assert (is_suspended(found), labels(found)) == (False, {})
+
+
+@EVERY
+def test_a_suspended_one_gets_its_queue(api: ApiServer, labelled: str, kind: str) -> None:
+    found = admitted(api, labelled, suspended(of_kind(kind)))
+    assert (is_suspended(found), labels(found)) == (True, {QUEUE: "team"})
+
+
+JOBSET, PYTORCH, TRAIN = of_kind("JobSet"), of_kind("PyTorchJob"), of_kind("TrainJob")
+OWNED = [{**owner(TRAIN), "uid": "1"}]
+NODE: Manifest = {"nodeName": "node"}
+LEFT_ALONE: dict[str, Manifest] = {
+    "zero GPUs": in_last_pod(
+        JOBSET,
+        lambda pod: pod["containers"][0].update(resources={"limits": {"nvidia.com/gpu": 0}}),
+    ),
+    "zero GPUs of a TrainJob": own(
+        TRAIN, {"spec.trainer.resourcesPerNode": {"limits": {"nvidia.com/gpu": "0"}}}
+    ),
+    "a TrainJob that says nothing of its pods": own(TRAIN, {"spec.trainer": GONE}),
+    "Kueue's queue": with_label(JOBSET, KUEUE_QUEUE),
+    "Kueue's": with_label(PYTORCH, KUEUE_MANAGED),
+    "a TrainJob in Kueue's queue": with_label(TRAIN, KUEUE_QUEUE),
+    "Kueue's queue in a JobSet's template": in_template("JobSet", KUEUE_QUEUE),
+    "Kueue's in a JobSet's template": in_template("JobSet", KUEUE_MANAGED),
+    "Kueue's queue in a PyTorchJob's template": in_template("PyTorchJob", KUEUE_QUEUE),
+    "Kueue's gate": in_last_pod(
+        JOBSET, lambda pod: pod.update(schedulingGates=[{"name": "kueue.x-k8s.io/topology"}])
+    ),
+    "a JobSet of another controller": own(JOBSET, {"spec.managedBy": "example.com/other"}),
+    "a PyTorchJob of MultiKueue": own(
+        PYTORCH, {"spec.runPolicy.managedBy": "kueue.x-k8s.io/multikueue"}
+    ),
+    "a TrainJob of MultiKueue": own(TRAIN, {"spec.managedBy": "kueue.x-k8s.io/multikueue"}),
+    "a TrainJob's": own(JOBSET, {"metadata.ownerReferences": OWNED}),
+    "a JobSet on a node already": in_last_pod(JOBSET, lambda pod: pod.update(NODE)),
+    "a PyTorchJob on a node already": in_last_pod(PYTORCH, lambda pod: pod.update(NODE)),
+}
+
+
+@pytest.mark.parametrize("workload", LEFT_ALONE.values(), ids=LEFT_ALONE.keys())
+def test_what_is_not_plimsolls_is_left_alone(
+    api: ApiServer, namespace: str, workload: Manifest
+) -> None:
+    found = admitted(api, namespace, workload)
+    assert not is_suspended(found)
+    assert labels(found) == labels(workload)
+
+
+def moved_to_init(pod: Manifest) -> None:
+    """Have a container that comes first ask for what the only one does."""
+    (main,) = pod["containers"]
+    pod["initContainers"] = [{**main, "name": "first"}]
+    pod["containers"] = [{**main, "resources": {}}]
+
+
+def many(pod: Manifest) -> None:
+    """Put many containers without GPUs before the one with them."""
+    (main,) = pod["containers"]
+    others = [{"name": f"c{number}", "image": "other:1"} for number in range(99)]
+    pod["containers"] = [*others, main]
+
+
+HELD: dict[str, Manifest] = {
+    "GPUs in a JobSet's init container": in_last_pod(JOBSET, moved_to_init),
+    "GPUs in a PyTorchJob's init container": in_last_pod(PYTORCH, moved_to_init),
+    "GPUs in a JobSet's last container": in_last_pod(JOBSET, many),
+    "GPUs in a PyTorchJob's last container": in_last_pod(PYTORCH, many),
+    "many replicated Jobs": own(
+        a_jobset(
+            replicatedJobs=[
+                *(replicated(f"driver-{number}") for number in range(20)),
+                replicated("workers", gpus=1),
+            ]
+        )
+    ),
+    "a run policy that says something else": own(
+        PYTORCH, {"spec.runPolicy": {"cleanPodPolicy": "None"}}
+    ),
+    "a run policy that says nothing": own(PYTORCH, {"spec.runPolicy": {}}),
+    "a PyTorchJob run by its own operator": own(
+        PYTORCH, {"spec.runPolicy.managedBy": "kubeflow.org/training-operator"}
+    ),
+    "a JobSet run by its own controller": own(
+        JOBSET, {"spec.managedBy": "jobset.sigs.k8s.io/jobset-controller"}
+    ),
+    "a TrainJob run by its own controller": own(
+        TRAIN, {"spec.managedBy": "trainer.kubeflow.org/trainjob-controller"}
+    ),
+    "owned, but not controlled": own(
+        JOBSET, {"metadata.ownerReferences": [{**OWNED[0], "controller": False}]}
+    ),
+    "the gate of another": in_last_pod(
+        JOBSET, lambda pod: pod.update(schedulingGates=[{"name": "example.com/quota"}])
+    ),
+    "GPUs as text": in_last_pod(
+        JOBSET,
+        lambda pod: pod["containers"][0].update(resources={"limits": {"nvidia.com/gpu": "1"}}),
+    ),
+    "a TrainJob's GPUs as text": own(
+        TRAIN, {"spec.trainer.resourcesPerNode": {"limits": {"nvidia.com/gpu": "8"}}}
+    ),
+}
+
+
+@pytest.mark.parametrize("workload", HELD.values(), ids=HELD.keys())
+def test_a_workload_with_gpus_is_held(api: ApiServer, namespace: str, workload: Manifest) -> None:
+    found = admitted(api, namespace, workload)
+    assert is_suspended(found)
+    assert labels(found)[QUEUE] == "own"
+
+
+@EVERY
+def test_all_else_of_a_workload_is_kept(api: ApiServer, namespace: str, kind: str) -> None:
+    meta = {"annotations": {"example.com/a": ""}, "finalizers": ["example.com/mine"]}
+    given = edited(of_kind(kind), {f"metadata.{name}": each for name, each in meta.items()})
+    held, left = (
+        admitted(api, namespace, asking(given, queue=queue) | {}) for queue in ("own", "")
+    )
+    assert is_suspended(held)
+    assert not is_suspended(left)
+    assert stripped(held) == stripped(left)
+
+
+def stripped(workload: Manifest) -> Manifest:
+    """A workload but for what the policy adds and what differs between any two."""
+    meta = {name: workload["metadata"].get(name) for name in ("annotations", "finalizers", "name")}
+    spec = {k: v for k, v in workload["spec"].items() if k not in ("runPolicy", "suspend")}
+    policy = {k: v for k, v in workload["spec"].get("runPolicy", {}).items() if k != "suspend"}
+    return {"metadata": meta, "spec": spec, "runPolicy": policy}
+
+
+@pytest.mark.parametrize("kind", ["JobSet", "PyTorchJob", "TrainJob"])
+@pytest.mark.parametrize(
+    "resource",
+    [
+        *("nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb"),
+        *("nvidia.com/gpu.other", "nvidia.com/gpus", "xnvidia.com/gpu", "nvidiaxcom/gpu"),
+        *("amd.com/gpu", "amd.com/cpx_nps4", "amd.com/cpx", "intel.com/gpu"),
+    ],
+)
+def test_the_policy_and_the_operator_agree_on_what_a_gpu_is(
+    api: ApiServer, namespace: str, kind: str, resource: str
+) -> None:
+    limits = {"limits": {resource: 1}}
+    workload = (
+        own(TRAIN, {"spec.trainer.resourcesPerNode": limits})
+        if kind == "TrainJob"
+        else in_last_pod(of_kind(kind), lambda pod: pod["containers"][0].update(resources=limits))
+    )
+    assert is_suspended(admitted(api, namespace, workload)) is is_gpu_resource(resource)
