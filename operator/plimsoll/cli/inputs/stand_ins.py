@@ -45,7 +45,10 @@ def _stand_in(
     if workload.problem is not None:
         yield manifest.problem(workload.problem.message)
     elif not workload.candidate.adapter.is_complete(workload.candidate):
-        what = f"{workload.candidate.title}: its pods are known only once it is applied: skipped"
+        what = (
+            f"{workload.candidate.title}: its pods are known only once its controller has made them"
+            " into a JobSet: apply it"
+        )
         yield Unknown(manifest.origin, what)
     elif workload.wanted is not None:
         wanted = workload.wanted.manifest
