@@ -13,9 +13,8 @@ from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.waiting import wait_until
 from support.clusters.adopted_workloads import owner
-from support.clusters.adoption_policy import is_suspended, workloads_policy
+from support.clusters.adoption_policy import await_held, is_suspended, workloads_policy
 from support.objects.batch_jobs import QUEUE
 from support.objects.manifests import GONE, edited
 from support.objects.workloads import (
@@ -29,9 +28,8 @@ from support.objects.workloads import (
     templates,
 )
 
-pytestmark = pytest.mark.usefixtures("policy", "trainer_controller", "training_operator")
+pytestmark = pytest.mark.usefixtures("policy")
 
-SECONDS = 30
 COLLECTIONS = {
     each.kind: f"/apis/{each.api_version}/namespaces/{{}}/{each.resource.plural}"
     for each in ADAPTERS
@@ -72,10 +70,15 @@ EVERY = pytest.mark.parametrize("kind", KINDS)
 
 
 @pytest.fixture(scope="module")
-def policy(control_plane: Cluster, jobset_controller: object) -> Iterator[None]:
-    del jobset_controller  # serves the kind of the probe
-    collection = COLLECTIONS["JobSet"].format("default")
-    with workloads_policy(control_plane.api, collection, asking(a_jobset("probe"))):
+def policy(
+    control_plane: Cluster, trainer_controller: object, training_operator: object
+) -> Iterator[None]:
+    del trainer_controller, training_operator  # serve the kinds
+    api = control_plane.api
+    in_default = {kind: collection.format("default") for kind, collection in COLLECTIONS.items()}
+    with workloads_policy(api, in_default["JobSet"], asking(of_kind("JobSet"))):
+        for kind in KINDS:
+            await_held(api, in_default[kind], asking(of_kind(kind)))
         yield
 
 
@@ -83,11 +86,7 @@ def policy(control_plane: Cluster, jobset_controller: object) -> Iterator[None]:
 def labelled(api: ApiServer, namespace: str) -> str:
     """A namespace whose workloads go to the queue `team`."""
     api.merge(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {QUEUE: "team"}}})
-    wait_until(
-        lambda: is_suspended(admitted(api, namespace, a_jobset())),
-        timeout_seconds=SECONDS,
-        what=f"workloads in {namespace} are held",
-    )
+    await_held(api, COLLECTIONS["JobSet"].format(namespace), a_jobset())
     return namespace
 
 
@@ -232,6 +231,7 @@ def many(pod: Manifest) -> None:
     pod["containers"] = [*others, main]
 
 
+LAUNCHER = "spec.mpiReplicaSpecs.Launcher"
 HELD: dict[str, Manifest] = {
     "GPUs in a JobSet's init container": in_last_pod(JOBSET, moved_to_init),
     "GPUs in a PyTorchJob's init container": in_last_pod(PYTORCH, moved_to_init),
@@ -264,6 +264,8 @@ HELD: dict[str, Manifest] = {
     "the gate of another": in_last_pod(
         JOBSET, lambda pod: pod.update(schedulingGates=[{"name": "example.com/quota"}])
     ),
+    "replicas without a template": own(of_kind("MPIJob"), {LAUNCHER: {"replicas": 1}}),
+    "a template without a spec": own(of_kind("MPIJob"), {f"{LAUNCHER}.template": {}}),
     "GPUs as text": in_last_pod(
         JOBSET,
         lambda pod: pod["containers"][0].update(resources={"limits": {"nvidia.com/gpu": "1"}}),
@@ -284,9 +286,10 @@ def test_a_workload_with_gpus_is_held(api: ApiServer, namespace: str, workload: 
 @EVERY
 def test_all_else_of_a_workload_is_kept(api: ApiServer, namespace: str, kind: str) -> None:
     meta = {"annotations": {"example.com/a": ""}, "finalizers": ["example.com/mine"]}
-    given = edited(of_kind(kind), {f"metadata.{name}": each for name, each in meta.items()})
+    edits = {f"metadata.{name}": each for name, each in meta.items()}
     held, left = (
-        admitted(api, namespace, asking(given, queue=queue) | {}) for queue in ("own", "")
+        admitted(api, namespace, edited(asking(of_kind(kind), queue=queue), edits))
+        for queue in ("own", "")
     )
     assert is_suspended(held)
     assert not is_suspended(left)

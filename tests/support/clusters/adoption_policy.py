@@ -2,10 +2,11 @@
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 
 import yaml
 
-from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from support.objects.plain_jobs import a_plain_job
@@ -31,12 +32,26 @@ def adoption_policy(api: ApiServer) -> Generator[None]:
 def workloads_policy(api: ApiServer, collection: str, probe: Manifest) -> Generator[None]:
     """Have the policy for other workloads in force, as one of them shows, until the block ends."""
     with _policy(api, "adoption-workloads"):
-        wait_until(
-            lambda: is_suspended(api.create(f"{collection}?dryRun=All", probe)),
-            timeout_seconds=_EFFECT_SECONDS,
-            what=f"a {probe['kind']} is held",
-        )
+        await_held(api, collection, probe)
         yield
+
+
+def await_held(api: ApiServer, collection: str, probe: Manifest) -> None:
+    """Wait until such a workload would be held.
+
+    The API server refuses it while the policy's part of it has not heard of the kind yet.
+    """
+
+    def is_held() -> bool:
+        try:
+            return is_suspended(api.create(f"{collection}?dryRun=All", probe))
+        except ApiServerRefusedError as error:
+            if error.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                raise
+            return False
+
+    what = f"a {probe['kind']} is held"
+    wait_until(is_held, timeout_seconds=_EFFECT_SECONDS, what=what)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from support.objects.workloads import (
 )
 
 OTHER = "example.com/other"
-NO_LONGER = {"metadata.labels": {}}
+NO_LONGER: Manifest = {"metadata.labels": {}}
 
 
 def changes(*manifests: Manifest) -> list[Change]:
