@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from plimsoll.observe.adoption.kinds.table import ADAPTERS
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
@@ -18,10 +17,11 @@ from support.clusters.adoption_policy import await_held, is_suspended, workloads
 from support.objects.batch_jobs import QUEUE
 from support.objects.manifests import GONE, edited
 from support.objects.workloads import (
+    COLLECTIONS,
+    KINDS,
     REPLICA_SPECS,
     a_jobset,
-    a_kubeflow_job,
-    a_train_job,
+    a_workload_of,
     asking,
     replicated,
     suspended,
@@ -30,42 +30,9 @@ from support.objects.workloads import (
 
 pytestmark = pytest.mark.usefixtures("policy")
 
-COLLECTIONS = {
-    each.kind: f"/apis/{each.api_version}/namespaces/{{}}/{each.resource.plural}"
-    for each in ADAPTERS
-}
 KUEUE_QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
 KUEUE_MANAGED = {"kueue.x-k8s.io/managed": "true"}
 A_GPU = {"nvidia.com/gpu": 1}
-ROLES: dict[str, tuple[str, ...]] = {
-    "PyTorchJob": ("Master", "Worker"),
-    "TFJob": ("PS", "Worker"),
-    "MPIJob": ("Launcher", "Worker"),
-    "JAXJob": ("Worker",),
-    "XGBoostJob": ("Master", "Worker"),
-    "PaddleJob": ("Master", "Worker"),
-}
-
-
-def own_container(kind: str) -> str:
-    """The name that training-operator wants one container of each pod to have."""
-    return {"MPIJob": "mpi", "TFJob": "tensorflow"}.get(kind, kind.removesuffix("Job").lower())
-
-
-def of_kind(kind: str, *, gpus: int = 1) -> Manifest:
-    """A workload of a kind, of which only the last pods ask for GPUs."""
-    if kind == "JobSet":
-        return a_jobset(replicatedJobs=[replicated("driver"), replicated("workers", gpus=gpus)])
-    if kind == "TrainJob":
-        return a_train_job(gpus=gpus)
-    *first, last = ROLES[kind]
-    job = a_kubeflow_job(kind, **dict.fromkeys(first, (1, 0)), **{last: (1, gpus)})
-    for each in templates(job):
-        each["containers"][0]["name"] = own_container(kind)
-    return job
-
-
-KINDS = ("JobSet", "TrainJob", *REPLICA_SPECS)
 EVERY = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -76,9 +43,9 @@ def policy(
     del trainer_controller, training_operator  # serve the kinds
     api = control_plane.api
     in_default = {kind: collection.format("default") for kind, collection in COLLECTIONS.items()}
-    with workloads_policy(api, in_default["JobSet"], asking(of_kind("JobSet"))):
+    with workloads_policy(api, in_default["JobSet"], asking(a_workload_of("JobSet"))):
         for kind in KINDS:
-            await_held(api, in_default[kind], asking(of_kind(kind)))
+            await_held(api, in_default[kind], asking(a_workload_of(kind)))
         yield
 
 
@@ -123,14 +90,14 @@ def in_template(kind: str, more: Mapping[str, str]) -> Manifest:
         if kind == "JobSet"
         else f"spec.{REPLICA_SPECS[kind]}.Worker.template"
     )
-    return own(of_kind(kind), {f"{at}.metadata": {"labels": dict(more)}})
+    return own(a_workload_of(kind), {f"{at}.metadata": {"labels": dict(more)}})
 
 
 @EVERY
 def test_a_labelled_workload_with_gpus_is_suspended(
     api: ApiServer, namespace: str, kind: str
 ) -> None:
-    found = admitted(api, namespace, own(of_kind(kind)))
+    found = admitted(api, namespace, own(a_workload_of(kind)))
     assert is_suspended(found)
     assert labels(found) == {QUEUE: "own"}
 
@@ -139,18 +106,18 @@ def test_a_labelled_workload_with_gpus_is_suspended(
 def test_a_workload_gets_the_queue_of_its_namespace(
     api: ApiServer, labelled: str, kind: str
 ) -> None:
-    bare = admitted(api, labelled, of_kind(kind))
+    bare = admitted(api, labelled, a_workload_of(kind))
     assert (is_suspended(bare), labels(bare)) == (True, {QUEUE: "team"})
-    with_others = edited(of_kind(kind), {"metadata.labels": {"app": "mine"}})
+    with_others = edited(a_workload_of(kind), {"metadata.labels": {"app": "mine"}})
     found = admitted(api, labelled, with_others)
     assert (is_suspended(found), labels(found)) == (True, {QUEUE: "team", "app": "mine"})
-    of_its_own = admitted(api, labelled, own(of_kind(kind)))
+    of_its_own = admitted(api, labelled, own(a_workload_of(kind)))
     assert (is_suspended(of_its_own), labels(of_its_own)) == (True, {QUEUE: "own"})
 
 
 @EVERY
 def test_a_workload_with_an_empty_label_stays_out(api: ApiServer, labelled: str, kind: str) -> None:
-    found = admitted(api, labelled, asking(of_kind(kind), queue=""))
+    found = admitted(api, labelled, asking(a_workload_of(kind), queue=""))
     assert (is_suspended(found), labels(found)) == (False, {QUEUE: ""})
 
 
@@ -158,7 +125,7 @@ def test_a_workload_with_an_empty_label_stays_out(api: ApiServer, labelled: str,
 def test_a_workload_without_gpus_is_as_it_was_written(
     api: ApiServer, labelled: str, kind: str
 ) -> None:
-    found = admitted(api, labelled, of_kind(kind, gpus=0))
+    found = admitted(api, labelled, a_workload_of(kind, gpus=0))
     assert (is_suspended(found), labels(found)) == (False, {})
 
 
@@ -166,17 +133,21 @@ def test_a_workload_without_gpus_is_as_it_was_written(
 def test_a_workload_without_a_queue_is_as_it_was_written(
     api: ApiServer, namespace: str, kind: str
 ) -> None:
-    found = admitted(api, namespace, of_kind(kind))
+    found = admitted(api, namespace, a_workload_of(kind))
     assert (is_suspended(found), labels(found)) == (False, {})
 
 
 @EVERY
 def test_a_suspended_one_gets_its_queue(api: ApiServer, labelled: str, kind: str) -> None:
-    found = admitted(api, labelled, suspended(of_kind(kind)))
+    found = admitted(api, labelled, suspended(a_workload_of(kind)))
     assert (is_suspended(found), labels(found)) == (True, {QUEUE: "team"})
 
 
-JOBSET, PYTORCH, TRAIN = of_kind("JobSet"), of_kind("PyTorchJob"), of_kind("TrainJob")
+JOBSET, PYTORCH, TRAIN = (
+    a_workload_of("JobSet"),
+    a_workload_of("PyTorchJob"),
+    a_workload_of("TrainJob"),
+)
 OWNED = [{**owner(TRAIN), "uid": "1"}]
 NODE: Manifest = {"nodeName": "node"}
 LEFT_ALONE: dict[str, Manifest] = {
@@ -264,8 +235,8 @@ HELD: dict[str, Manifest] = {
     "the gate of another": in_last_pod(
         JOBSET, lambda pod: pod.update(schedulingGates=[{"name": "example.com/quota"}])
     ),
-    "replicas without a template": own(of_kind("MPIJob"), {LAUNCHER: {"replicas": 1}}),
-    "a template without a spec": own(of_kind("MPIJob"), {f"{LAUNCHER}.template": {}}),
+    "replicas without a template": own(a_workload_of("MPIJob"), {LAUNCHER: {"replicas": 1}}),
+    "a template without a spec": own(a_workload_of("MPIJob"), {f"{LAUNCHER}.template": {}}),
     "GPUs as text": in_last_pod(
         JOBSET,
         lambda pod: pod["containers"][0].update(resources={"limits": {"nvidia.com/gpu": "1"}}),
@@ -288,7 +259,7 @@ def test_all_else_of_a_workload_is_kept(api: ApiServer, namespace: str, kind: st
     meta = {"annotations": {"example.com/a": ""}, "finalizers": ["example.com/mine"]}
     edits = {f"metadata.{name}": each for name, each in meta.items()}
     held, left = (
-        admitted(api, namespace, edited(asking(of_kind(kind), queue=queue), edits))
+        admitted(api, namespace, edited(asking(a_workload_of(kind), queue=queue), edits))
         for queue in ("own", "")
     )
     assert is_suspended(held)
@@ -320,6 +291,8 @@ def test_the_policy_and_the_operator_agree_on_what_a_gpu_is(
     workload = (
         own(TRAIN, {"spec.trainer.resourcesPerNode": limits})
         if kind == "TrainJob"
-        else in_last_pod(of_kind(kind), lambda pod: pod["containers"][0].update(resources=limits))
+        else in_last_pod(
+            a_workload_of(kind), lambda pod: pod["containers"][0].update(resources=limits)
+        )
     )
     assert is_suspended(admitted(api, namespace, workload)) is is_gpu_resource(resource)

@@ -30,9 +30,11 @@ from plimsoll_devcluster.waiting import wait_until
 from support.clusters.adopted_lives import adopted, change, path_of, stand_in_path
 from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload
+from support.clusters.workload_lives import create_workload, stand_in_of
 from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import an_inference_job
 from support.objects.manifests import training_job
+from support.objects.workloads import KINDS, a_workload_of, asking, suspended
 from support.programs.asynchronous import asynchronous, until
 from support.project.rights import Right, cluster_rules, granted, needed, own_rules
 from support.servers.worker_endpoint import a_token
@@ -175,6 +177,20 @@ def adopt(scene: Scene) -> None:
     )
 
 
+def adopt_other_kinds(scene: Scene) -> None:
+    """Have the operator plan a workload of each other kind that it may hold."""
+    for kind in KINDS:
+        workload = suspended(asking(a_workload_of(kind)))
+        workload["metadata"]["name"] = kind.lower()
+        create_workload(scene, workload)
+        path = scene.path("TrainingJob", stand_in_of(workload)["metadata"]["name"])
+        wait_until(
+            lambda path=path: scene.api.exists(path),
+            timeout_seconds=SEARCH_SECONDS,
+            what=f"a TrainingJob stands for the {kind}",
+        )
+
+
 def target(api: ApiServer, kind: str, namespace: str) -> str:
     """Have the operator scale a workload, and place its pods; the path of the job."""
     name = kind.lower()
@@ -209,7 +225,7 @@ async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], b
         running.cancel()
 
 
-@pytest.mark.usefixtures("_cluster_of_the_examples")
+@pytest.mark.usefixtures("trainer_controller", "training_operator", "_cluster_of_the_examples")
 @asynchronous
 async def test_the_operator_has_just_the_rights_that_it_uses(
     control_plane: Cluster, api: ApiServer, namespace: str, token: str, tmp_path: Path
@@ -223,6 +239,7 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
     async with operator_behind(proxy, control_plane, tmp_path, token, namespace) as (door, process):
         await asyncio.to_thread(use_all_rights, api, namespace)
         await asyncio.to_thread(adopt, Scene(api, namespace))
+        await asyncio.to_thread(adopt_other_kinds, Scene(api, namespace))
         worker = api.get(f"/api/v1/namespaces/{namespace}/pods/finetune-bert-worker-0")
         await asyncio.to_thread(report_without_a_right, process, worker)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())

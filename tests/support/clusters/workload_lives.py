@@ -5,16 +5,12 @@ import copy
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import SECONDS, Scene, conditions
+from support.objects.workloads import COLLECTIONS, REPLICA_SPECS
 
-_COLLECTIONS = {
-    "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
-    "PyTorchJob": "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs",
-    "TrainJob": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainjobs",
-}
 _NAME_LABELS = {
     "JobSet": "jobset.sigs.k8s.io/jobset-name",
-    "PyTorchJob": "training.kubeflow.org/job-name",
     "TrainJob": "jobset.sigs.k8s.io/jobset-name",  # its JobSet has its name
+    **dict.fromkeys(REPLICA_SPECS, "training.kubeflow.org/job-name"),
 }
 
 
@@ -26,7 +22,7 @@ def stand_in_of(workload: Manifest) -> Manifest:
 
 def workload_path(scene: Scene, workload: Manifest) -> str:
     """Where a workload is."""
-    collection = _COLLECTIONS[workload["kind"]].format(scene.namespace)
+    collection = COLLECTIONS[workload["kind"]].format(scene.namespace)
     return f"{collection}/{workload['metadata']['name']}"
 
 
@@ -45,7 +41,7 @@ def change_workload(scene: Scene, workload: Manifest, spec: Manifest) -> None:
 def suspension(workload: Manifest, *, suspended: bool) -> Manifest:
     """The part of a workload's spec that suspends or resumes it."""
     field = {"suspend": suspended}
-    return {"runPolicy": field} if workload["kind"] == "PyTorchJob" else field
+    return {"runPolicy": field} if workload["kind"] in REPLICA_SPECS else field
 
 
 def workload_pods(scene: Scene, workload: Manifest) -> list[Manifest]:

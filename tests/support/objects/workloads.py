@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from plimsoll.observe.adoption.kinds.table import ADAPTERS
 from plimsoll_devcluster.manifest import Manifest
 from support.objects.batch_jobs import GATE, QUEUE
 
@@ -20,6 +21,22 @@ REPLICA_SPECS: Mapping[str, str] = {
     "PaddleJob": "paddleReplicaSpecs",
 }
 """Where the jobs of Kubeflow's training-operator have their pods' templates, by kind."""
+
+COLLECTIONS = {
+    each.kind: f"/apis/{each.api_version}/namespaces/{{}}/{each.resource.plural}"
+    for each in ADAPTERS
+}
+"""Where they are in a namespace."""
+_ROLES: dict[str, tuple[str, ...]] = {
+    "PyTorchJob": ("Master", "Worker"),
+    "TFJob": ("PS", "Worker"),
+    "MPIJob": ("Launcher", "Worker"),
+    "JAXJob": ("Worker",),
+    "XGBoostJob": ("Master", "Worker"),
+    "PaddleJob": ("Master", "Worker"),
+}
+KINDS = ("JobSet", "TrainJob", *REPLICA_SPECS)
+"""All kinds but Job."""
 
 
 def upstream(name: str) -> Manifest:
@@ -156,6 +173,19 @@ def a_kubeflow_job(
     }
 
 
+def a_workload_of(kind: str, *, gpus: int = 1) -> Manifest:
+    """A workload of a kind, of which only the last pods ask for GPUs."""
+    if kind == "JobSet":
+        return a_jobset(replicatedJobs=[replicated("driver"), replicated("workers", gpus=gpus)])
+    if kind == "TrainJob":
+        return a_train_job(gpus=gpus)
+    *first, last = _ROLES[kind]
+    job = a_kubeflow_job(kind, **dict.fromkeys(first, (1, 0)), **{last: (1, gpus)})
+    for each in templates(job):
+        each["containers"][0]["name"] = _own_container(kind)
+    return job
+
+
 def asking(
     workload: Manifest, said: Mapping[str, str] | None = None, *, queue: str = "default"
 ) -> Manifest:
@@ -195,6 +225,11 @@ def templates(workload: Manifest) -> Iterator[Manifest]:
     for each in (*of_itself, *spec.get("replicatedJobs", ()), *spec.get(field, {}).values()):
         template = each["template"]["spec"]
         yield template.get("template", {}).get("spec", template)
+
+
+def _own_container(kind: str) -> str:
+    """The name that training-operator wants one container of each pod to have."""
+    return {"MPIJob": "mpi", "TFJob": "tensorflow"}.get(kind, kind.removesuffix("Job").lower())
 
 
 def _pod(container: str, gpus: int) -> Manifest:

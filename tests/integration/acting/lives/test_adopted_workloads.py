@@ -31,7 +31,13 @@ from support.clusters.workload_lives import (
 )
 from support.objects.batch_jobs import GATE, QUEUE
 from support.objects.job_manifests import a_priority_class, a_queue, a_training_job
-from support.objects.workloads import a_jobset, a_pytorch_job, a_train_job
+from support.objects.workloads import (
+    REPLICA_SPECS,
+    a_jobset,
+    a_pytorch_job,
+    a_train_job,
+    a_workload_of,
+)
 from support.project.pages import ROOT
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
@@ -178,6 +184,19 @@ def test_one_that_fails_is_shown_as_failed(scene: Scene, nature: Nature) -> None
     (said,) = (c for c in failed["status"]["conditions"] if c["type"] == "Failed")
     status = scene.until(stand_in_of(workload), reason="Failed")
     assert said["message"] in status["message"]
+
+
+@pytest.mark.parametrize("kind", sorted(REPLICA_SPECS.keys() - NATURES.keys()))
+def test_its_kin_is_placed_stopped_and_resumed(scene: Scene, kind: str) -> None:
+    scene.add_nodes(fake_node("a", gpus=1))
+    workload = labelled(a_workload_of(kind))
+    first = scene.running(adopted(scene, workload))
+    assert first.nodes == ["a"]
+    scene.edit(stand_in_of(workload), {"suspend": True})
+    until_workload(scene, workload, "Suspended")
+    until_no_pods(scene, workload)
+    scene.edit(stand_in_of(workload), {"suspend": False})
+    assert not first.uids & scene.running(stand_in_of(workload)).uids
 
 
 def test_what_stands_for_it_goes_with_it(scene: Scene, nature: Nature) -> None:
