@@ -164,6 +164,9 @@ LEFT_ALONE: dict[str, Manifest] = {
     "a TrainJob in Kueue's queue": with_label(TRAIN, KUEUE_QUEUE),
     "Kueue's queue in a JobSet's template": in_template("JobSet", KUEUE_QUEUE),
     "Kueue's in a JobSet's template": in_template("JobSet", KUEUE_MANAGED),
+    "Kueue's queue around a JobSet's template": own(
+        JOBSET, {"spec.replicatedJobs.0.template.metadata": {"labels": KUEUE_QUEUE}}
+    ),
     "Kueue's queue in a PyTorchJob's template": in_template("PyTorchJob", KUEUE_QUEUE),
     "Kueue's gate": in_last_pod(
         JOBSET, lambda pod: pod.update(schedulingGates=[{"name": "kueue.x-k8s.io/topology"}])

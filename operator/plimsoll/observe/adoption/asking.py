@@ -31,6 +31,7 @@ def manager_of(candidate: Candidate) -> str | None:
         gates = [gate.name for gate in pods.template.spec.scheduling_gates]
         labels = pods.template.metadata.labels
         found = found or left_to_kueue(pods.field, labels, gates=gates)
+        found = found or left_to_kueue(f"the Job around {pods.field}", pods.made_by or {})
     if found is not None:
         return found
     if managed_by and managed_by not in adapter.own_managers:

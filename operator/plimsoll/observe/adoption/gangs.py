@@ -74,7 +74,7 @@ def _require_usable(candidate: Candidate, found: Sequence[PodSet]) -> None:
     if not 1 <= count <= MAX_WORKERS:
         raise UnusableWorkload(
             f"{found[0].count_field} of {candidate.title}: {count} pods at once cannot be planned:"
-            f" set it to 1 to {MAX_WORKERS}"
+            f" have 1 to {MAX_WORKERS}"
         )
     for each in found:
         if each.template.spec.node_name:

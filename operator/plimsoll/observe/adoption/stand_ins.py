@@ -153,8 +153,8 @@ def _size(candidate: Candidate, gang: Gang, said: Fields) -> Fields:
     least = gang.fixed + 1
     if isinstance(size["min"], int) and size["min"] < least:
         raise UnusableWorkload(
-            f"annotation {SETTINGS}workers.min: {candidate.title} always has {gang.fixed} pods"
-            f" beside its workers, which count too: set it to {least} or more"
+            f"annotation {SETTINGS}workers.min: counts all pods with GPUs, of which"
+            f" {candidate.title} has {gang.fixed} at any size: set it to {least} or more"
         )
     return size
 

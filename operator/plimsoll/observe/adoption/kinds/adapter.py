@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.objects import PodSpec
+from plimsoll.kube.objects.objects import Labels, PodSpec
 from plimsoll.kube.objects.workload_parts import WorkerTemplate, WorkloadObject
 from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.adoption.workload_view import Patch, WorkloadView, put
@@ -29,7 +29,8 @@ class PodSet:
 
     `field` is where a user finds their template, `count_field` their number, and `pointer` is where
     a JSON patch finds their template. They are `late` if they are made only once others run or have
-    ended.
+    ended. `made_by`: the labels of the Jobs that make them, where the workload has a template of
+    those.
     """
 
     field: str
@@ -38,6 +39,7 @@ class PodSet:
     count: int
     template: WorkerTemplate
     late: bool = False
+    made_by: Labels | None = None
 
     @property
     def is_gated(self) -> bool:

@@ -81,6 +81,7 @@ def _pod_sets(item: JobSet) -> Iterator[PodSet]:
             count=_pods(each),
             template=each.template.spec.template,
             late=bool(each.depends_on) or (in_order and index > 0),
+            made_by=each.template.metadata.labels,
         )
 
 

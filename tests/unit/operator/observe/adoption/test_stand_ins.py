@@ -96,7 +96,7 @@ def test_what_is_wrong_names_the_annotation_and_the_remedy(
 def test_a_job_that_cannot_be_a_gang_is_refused_by_the_field_at_fault() -> None:
     assert "asks for no GPU" in refused(a_batch_job(gpus=0))
     assert "spec.parallelism of Job train: 0 pods at once" in refused(a_batch_job(workers=0))
-    assert "set it to 1 to 4096" in refused(a_batch_job(workers=5000))
+    assert "have 1 to 4096" in refused(a_batch_job(workers=5000))
     assert "spec.template.spec.nodeName" in refused(a_batch_job(pod={"nodeName": "a"}))
     two = {"limits": {"nvidia.com/gpu": 1, "amd.com/gpu": 1}}
     assert "amd.com/gpu and nvidia.com/gpu: ask for GPUs of one kind" in refused(

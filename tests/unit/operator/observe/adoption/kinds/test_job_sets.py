@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from plimsoll.observe.adoption.asking import manager_of
 from plimsoll.observe.adoption.gangs import gang_of
 from plimsoll.observe.adoption.workload_view import Outcome
 from plimsoll_devcluster.manifest import Manifest
@@ -172,7 +173,7 @@ def test_all_its_gpus_have_to_be_asked_for_alike_and_at_once() -> None:
         ),
         (
             [replicated("a", gpus=1, workers=2**31 - 1, replicas=2**31 - 1)],
-            "4611686014132420609 pods at once cannot be planned: set it to 1 to 4096",
+            "4611686014132420609 pods at once cannot be planned: have 1 to 4096",
         ),
         (
             [replicated("a", gpus=1, pod={"nodeName": "n"})],
@@ -184,6 +185,14 @@ def test_unusual_ones_are_refused_by_the_field_at_fault(
     replicated_jobs: list[Manifest], words: str
 ) -> None:
     assert words in problem(of(*replicated_jobs))
+
+
+def test_what_kueue_is_asked_for_by_a_template_of_jobs_is_left_to_it() -> None:
+    jobs = replicated("workers", gpus=1)
+    jobs["template"]["metadata"] = {"labels": {"kueue.x-k8s.io/queue-name": "team"}}
+    said = manager_of(candidate(of(jobs)))
+    assert said is not None
+    assert said.startswith(f"the Job around {TEMPLATE.format('workers')} has the label")
 
 
 def test_jobs_of_which_there_are_none_do_not_matter() -> None:

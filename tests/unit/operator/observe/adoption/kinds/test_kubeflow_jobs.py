@@ -158,8 +158,8 @@ def test_pods_that_are_there_at_any_size_count_towards_the_least() -> None:
     said = {"workers.min": "1", "workers.max": "4"}
     too_few = problem(of(said=said, Master=(1, 1), Worker=(1, 1)))
     assert too_few == (
-        "annotation plimsoll.dev/workers.min: PyTorchJob train always has 1 pods beside its"
-        " workers, which count too: set it to 2 or more"
+        "annotation plimsoll.dev/workers.min: counts all pods with GPUs, of which PyTorchJob train"
+        " has 1 at any size: set it to 2 or more"
     )
     assert problem(of(said=said, Worker=(1, 1))) == ""
 
