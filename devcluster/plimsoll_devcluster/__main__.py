@@ -15,9 +15,7 @@ from plimsoll_devcluster.programs.prometheus_program import (
     find_promtool,
 )
 from plimsoll_devcluster.programs.workload_controllers import (
-    JOBSET,
-    TRAINER,
-    TRAINING_OPERATOR,
+    ALL,
     NoWorkloadControllerError,
     find_controller,
 )
@@ -56,7 +54,7 @@ def _print_prometheus() -> int:
 
 
 def _print_workload_controllers() -> int:
-    for program in (JOBSET, TRAINER, TRAINING_OPERATOR):
+    for program in ALL:
         sys.stdout.write(f"{find_controller(program, os.environ)}\n")
     return 0
 

@@ -21,6 +21,7 @@ from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.controller import WorkloadController
 from plimsoll_devcluster.workload_controllers.kinds import (
     JOBSET,
+    KUBERAY,
     TRAINER,
     TRAINING_OPERATOR,
     ControllerKind,
@@ -30,7 +31,7 @@ from support.clusters.tenants import beside
 
 CRDS = Path(__file__).parents[2] / "crds"
 LINES_OF_LOG = 60
-CONTROLLERS = {"jobset_controller", "trainer_controller", "training_operator"}
+CONTROLLERS = {"jobset_controller", "trainer_controller", "training_operator", "kuberay_operator"}
 BUILD_SECONDS = 1800
 
 
@@ -127,6 +128,13 @@ def trainer_controller(
 def training_operator(control_plane: Cluster) -> Iterator[WorkloadController]:
     """Kubeflow's training operator for PyTorchJobs, for all tests of a module."""
     with _controller(TRAINING_OPERATOR, control_plane) as controller:
+        yield controller
+
+
+@pytest.fixture(scope="module")
+def kuberay_operator(control_plane: Cluster) -> Iterator[WorkloadController]:
+    """KubeRay for RayClusters, for all tests of a module."""
+    with _controller(KUBERAY, control_plane) as controller:
         yield controller
 
 

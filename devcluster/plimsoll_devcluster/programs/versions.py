@@ -7,3 +7,4 @@ PROMETHEUS_MODULE = "0.305.3"  # its Go module has a numbering of its own
 JOBSET = "0.12.0"
 TRAINER = "2.3.0"
 TRAINING_OPERATOR = "1.9.3"
+KUBERAY = "1.6.2"

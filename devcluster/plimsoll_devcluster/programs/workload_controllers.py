@@ -7,7 +7,8 @@ In this order:
 3. a build from Go modules into the cache
 
 Such a folder holds the program, called NAME, and what upstream installs beside it: the definitions
-of its kinds in `crds`, its webhooks in `webhooks`, and objects that users name in `objects`.
+of its kinds in `crds`, its webhooks in `webhooks` if it has any, and objects that users name in
+`objects`.
 """
 
 import os
@@ -101,6 +102,16 @@ TRAINING_OPERATOR = ControllerProgram(
     },
     revision=2,
 )
+KUBERAY = ControllerProgram(
+    name="kuberay",
+    title="KubeRay",
+    version=versions.KUBERAY,
+    module="github.com/ray-project/kuberay/ray-operator",
+    package=".",
+    build_in=HACK / "kuberay",
+    beside={CRDS: "config/crd/bases/ray.io_rayclusters.yaml"},
+)
+ALL = (JOBSET, TRAINER, TRAINING_OPERATOR, KUBERAY)
 
 
 def find_controller(

@@ -130,6 +130,8 @@ class WorkloadController:
         return Path(cluster.get("certificate-authority", "none"))
 
     def _install_webhooks(self) -> None:
+        if WEBHOOKS not in self._kind.program.beside:
+            return
         found = configurations(
             self._programs / WEBHOOKS,
             name=f"plimsoll-{self._name}",

@@ -49,7 +49,7 @@ class ControllerKind:
 
     program: ControllerProgram
     flags: Callable[[Place], Mapping[str, object]]
-    is_asked: Callable[[ApiServer], bool]
+    is_asked: Callable[[ApiServer], bool] = field(default=lambda _: True)
     configuration: Callable[[Place], Manifest] = field(default=lambda _: {})
 
 
@@ -92,6 +92,10 @@ def _training_operator_flags(place: Place) -> dict[str, object]:
         "webhook-server-port": place.webhook_port,
         "webhook-cert-dir": place.certificates,
     }
+
+
+def _kuberay_flags(place: Place) -> dict[str, object]:
+    return {"health-probe-bind-address": place.probes}
 
 
 def _jobset_is_asked(api: ApiServer) -> bool:
@@ -156,3 +160,4 @@ TRAINER = ControllerKind(programs.TRAINER, _of_a_file, _trainer_is_asked, _train
 TRAINING_OPERATOR = ControllerKind(
     programs.TRAINING_OPERATOR, _training_operator_flags, _training_operator_is_asked
 )
+KUBERAY = ControllerKind(programs.KUBERAY, _kuberay_flags)

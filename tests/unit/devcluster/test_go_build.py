@@ -2,9 +2,7 @@ import pytest
 
 from plimsoll_devcluster.programs import go_build, versions
 from plimsoll_devcluster.programs.workload_controllers import (
-    JOBSET,
-    TRAINER,
-    TRAINING_OPERATOR,
+    ALL,
     ControllerProgram,
 )
 
@@ -27,7 +25,7 @@ def test_the_go_module_builds_the_prometheus_that_it_is_called() -> None:
     assert f"0.{major}{minor:02}.{patch}" == versions.PROMETHEUS_MODULE
 
 
-@pytest.mark.parametrize("program", [JOBSET, TRAINER, TRAINING_OPERATOR])
+@pytest.mark.parametrize("program", ALL)
 def test_the_go_modules_build_the_controllers_that_they_are_called(
     program: ControllerProgram,
 ) -> None:
