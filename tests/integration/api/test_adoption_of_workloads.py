@@ -21,6 +21,7 @@ from support.objects.workloads import (
     KINDS,
     REPLICA_SPECS,
     a_jobset,
+    a_ray_cluster,
     a_workload_of,
     asking,
     replicated,
@@ -38,9 +39,12 @@ EVERY = pytest.mark.parametrize("kind", KINDS)
 
 @pytest.fixture(scope="module")
 def policy(
-    control_plane: Cluster, trainer_controller: object, training_operator: object
+    control_plane: Cluster,
+    trainer_controller: object,
+    training_operator: object,
+    kuberay_operator: object,
 ) -> Iterator[None]:
-    del trainer_controller, training_operator  # serve the kinds
+    del trainer_controller, training_operator, kuberay_operator  # serve the kinds
     api = control_plane.api
     in_default = {kind: collection.format("default") for kind, collection in COLLECTIONS.items()}
     with workloads_policy(api, in_default["JobSet"], asking(a_workload_of("JobSet"))):
@@ -143,12 +147,14 @@ def test_a_suspended_one_gets_its_queue(api: ApiServer, labelled: str, kind: str
     assert (is_suspended(found), labels(found)) == (True, {QUEUE: "team"})
 
 
-JOBSET, PYTORCH, TRAIN = (
+JOBSET, PYTORCH, RAY, TRAIN = (
     a_workload_of("JobSet"),
     a_workload_of("PyTorchJob"),
+    a_workload_of("RayCluster"),
     a_workload_of("TrainJob"),
 )
 OWNED = [{**owner(TRAIN), "uid": "1"}]
+RAY_JOB = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "tune", "uid": "1"}
 NODE: Manifest = {"nodeName": "node"}
 LEFT_ALONE: dict[str, Manifest] = {
     "zero GPUs": in_last_pod(
@@ -177,8 +183,11 @@ LEFT_ALONE: dict[str, Manifest] = {
     ),
     "a TrainJob of MultiKueue": own(TRAIN, {"spec.managedBy": "kueue.x-k8s.io/multikueue"}),
     "a TrainJob's": own(JOBSET, {"metadata.ownerReferences": OWNED}),
+    "a RayCluster of MultiKueue": own(RAY, {"spec.managedBy": "kueue.x-k8s.io/multikueue"}),
+    "a RayJob's": own(RAY, {"metadata.ownerReferences": [{**RAY_JOB, "controller": True}]}),
     "a JobSet on a node already": in_last_pod(JOBSET, lambda pod: pod.update(NODE)),
     "a PyTorchJob on a node already": in_last_pod(PYTORCH, lambda pod: pod.update(NODE)),
+    "a RayCluster on a node already": in_last_pod(RAY, lambda pod: pod.update(NODE)),
 }
 
 
@@ -231,6 +240,11 @@ HELD: dict[str, Manifest] = {
     ),
     "a TrainJob run by its own controller": own(
         TRAIN, {"spec.managedBy": "trainer.kubeflow.org/trainjob-controller"}
+    ),
+    "a RayCluster run by KubeRay": own(RAY, {"spec.managedBy": "ray.io/kuberay-operator"}),
+    "GPUs of a Ray head": own(
+        a_ray_cluster(gpus=0),
+        {"spec.headGroupSpec.template": RAY["spec"]["workerGroupSpecs"][0]["template"]},
     ),
     "owned, but not controlled": own(
         JOBSET, {"metadata.ownerReferences": [{**OWNED[0], "controller": False}]}

@@ -7,9 +7,10 @@ import pytest
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.controller import WorkloadController
 from support.clusters.adopted_lives import end
-from support.clusters.scene import Scene
+from support.clusters.scene import SECONDS, Scene
 from support.clusters.workload_lives import (
     change_workload,
     create_workload,
@@ -22,10 +23,13 @@ from support.clusters.workload_lives import (
 from support.objects.workloads import (
     a_jobset,
     a_pytorch_job,
+    a_ray_cluster,
     a_torch_jobset,
     a_train_job,
     upstream,
 )
+
+SUSPENDED_RAY = "RayClusterSuspended"
 
 
 @pytest.fixture
@@ -38,10 +42,19 @@ def cluster(api: ApiServer, namespace: str) -> Scene:
 
 def lives(cluster: Scene, workload: Manifest, *, pods: int, ended: str) -> None:
     """Have a workload made suspended, resumed, suspended, resumed again, and completed."""
+    for pod in goes_on(cluster, workload, pods=pods):
+        end(cluster, pod)
+    until_workload(cluster, workload, ended)
+
+
+def goes_on(
+    cluster: Scene, workload: Manifest, *, pods: int, suspended: str = "Suspended"
+) -> list[Manifest]:
+    """Have a workload made suspended, resumed, suspended and resumed again; its pods."""
     held = copy.deepcopy(workload)
     held["spec"] |= suspension(workload, suspended=True)
     create_workload(cluster, held)
-    until_workload(cluster, held, "Suspended")
+    until_workload(cluster, held, suspended)
     assert not workload_pods(cluster, held)
     change_workload(cluster, held, suspension(held, suspended=False))
     first = until_pods_run(cluster, held, pods)
@@ -50,9 +63,7 @@ def lives(cluster: Scene, workload: Manifest, *, pods: int, ended: str) -> None:
     change_workload(cluster, held, suspension(held, suspended=False))
     second = until_pods_run(cluster, held, pods)
     assert not uids(first) & uids(second)
-    for pod in second:
-        end(cluster, pod)
-    until_workload(cluster, held, ended)
+    return second
 
 
 def uids(pods: list[Manifest]) -> set[str]:
@@ -119,3 +130,40 @@ def test_a_train_job_of_an_unknown_runtime_is_refused(cluster: Scene) -> None:
     job = a_train_job(runtimeRef={"name": "none"})
     with pytest.raises(ApiServerRefusedError, match=r"validator\.trainjob.*denied the request"):
         create_workload(cluster, job)
+
+
+@pytest.mark.usefixtures("kuberay_operator")
+def test_a_ray_cluster_is_suspended_and_resumed(cluster: Scene) -> None:
+    goes_on(cluster, a_ray_cluster(workers=2), pods=3, suspended=SUSPENDED_RAY)
+
+
+@pytest.mark.usefixtures("kuberay_operator")
+def test_the_ray_cluster_that_kuberay_shows_to_beginners_runs(cluster: Scene) -> None:
+    goes_on(cluster, upstream("ray_cluster"), pods=2, suspended=SUSPENDED_RAY)
+
+
+@pytest.mark.usefixtures("kuberay_operator")
+def test_workers_of_a_ray_cluster_are_numbered_and_another_takes_the_number_of_a_lost_one(
+    cluster: Scene,
+) -> None:
+    workload = a_ray_cluster(workers=3)
+    create_workload(cluster, workload)
+    before = by_number(until_pods_run(cluster, workload, 4))
+    assert sorted(before) == ["0", "1", "2"]
+    lost = before["1"]["metadata"]
+    cluster.api.delete(cluster.path("Pod", lost["name"]))
+    wait_until(
+        lambda: lost["uid"] not in uids(workload_pods(cluster, workload)),
+        timeout_seconds=SECONDS,
+        what="the pod is gone",
+    )
+    after = by_number(until_pods_run(cluster, workload, 4))
+    assert sorted(after) == ["0", "1", "2"]
+    assert [number for number in after if uids([after[number]]) != uids([before[number]])] == ["1"]
+
+
+def by_number(pods: list[Manifest]) -> dict[str, Manifest]:
+    """The workers of a RayCluster's only group."""
+    label = "ray.io/worker-group-replica-index"
+    found = {pod["metadata"]["labels"].get(label): pod for pod in pods}
+    return {number: pod for number, pod in found.items() if number is not None}

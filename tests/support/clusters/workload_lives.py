@@ -9,6 +9,7 @@ from support.objects.workloads import COLLECTIONS, REPLICA_SPECS
 
 _NAME_LABELS = {
     "JobSet": "jobset.sigs.k8s.io/jobset-name",
+    "RayCluster": "ray.io/cluster",
     "TrainJob": "jobset.sigs.k8s.io/jobset-name",  # its JobSet has its name
     **dict.fromkeys(REPLICA_SPECS, "training.kubeflow.org/job-name"),
 }

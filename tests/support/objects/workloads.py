@@ -35,7 +35,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "XGBoostJob": ("Master", "Worker"),
     "PaddleJob": ("Master", "Worker"),
 }
-KINDS = ("JobSet", "TrainJob", *REPLICA_SPECS)
+KINDS = ("JobSet", "TrainJob", "RayCluster", *REPLICA_SPECS)
 """All kinds but Job."""
 
 
@@ -137,6 +137,34 @@ def a_train_job(
     }
 
 
+def a_ray_cluster(
+    name: str = "train",
+    *,
+    workers: int = 2,
+    gpus: int = 1,
+    pod: Manifest | None = None,
+    **spec: Any,  # noqa: ANN401 - fields of a RayCluster's spec
+) -> Manifest:
+    """A RayCluster of a head without GPUs and one group of so many workers."""
+    head = {"containers": [{"name": "ray-head", "image": "registry.example/ray:1"}]}
+    group = {
+        "groupName": "gpu",
+        "replicas": workers,
+        "rayStartParams": {},
+        "template": {"spec": {**_pod("ray-worker", gpus), **(pod or {})}},
+    }
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": name},
+        "spec": {
+            "headGroupSpec": {"rayStartParams": {}, "template": {"spec": head}},
+            "workerGroupSpecs": [group],
+            **spec,
+        },
+    }
+
+
 def replicated(
     name: str,
     *,
@@ -179,6 +207,8 @@ def a_workload_of(kind: str, *, gpus: int = 1) -> Manifest:
         return a_jobset(replicatedJobs=[replicated("driver"), replicated("workers", gpus=gpus)])
     if kind == "TrainJob":
         return a_train_job(gpus=gpus)
+    if kind == "RayCluster":
+        return a_ray_cluster(gpus=gpus)
     *first, last = _ROLES[kind]
     job = a_kubeflow_job(kind, **dict.fromkeys(first, (1, 0)), **{last: (1, gpus)})
     for each in templates(job):
@@ -222,7 +252,9 @@ def templates(workload: Manifest) -> Iterator[Manifest]:
     """The specs of a workload's pod templates."""
     spec, field = workload["spec"], REPLICA_SPECS.get(workload["kind"], "")
     of_itself = [spec] if "template" in spec else []
-    for each in (*of_itself, *spec.get("replicatedJobs", ()), *spec.get(field, {}).values()):
+    of_itself += [spec["headGroupSpec"]] if "headGroupSpec" in spec else []
+    groups = (*spec.get("replicatedJobs", ()), *spec.get("workerGroupSpecs", ()))
+    for each in (*of_itself, *groups, *spec.get(field, {}).values()):
         template = each["template"]["spec"]
         yield template.get("template", {}).get("spec", template)
 

@@ -24,8 +24,9 @@ from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.queues.fair_queue import FairQueue
 from plimsoll.observe.adoption.asking import is_concern
-from plimsoll.observe.adoption.kinds.adapter import Candidate, Operation
+from plimsoll.observe.adoption.kinds.adapter import Candidate
 from plimsoll.observe.adoption.kinds.table import adapter_of_kind
+from plimsoll.observe.adoption.workload_view import Operation
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs
 from plimsoll.vocabulary.reasons import Reason

@@ -1,12 +1,13 @@
 """Suspend, resume and resize adopted workloads."""
 
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 from plimsoll.acting.step import WorkloadWrites
 from plimsoll.errors import Conflict, Forbidden, Invalid, NotFound
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.observe.adoption.kinds.table import adapter_at
+from plimsoll.observe.adoption.workload_view import Operation, Patch
 
 
 class WorkloadListener(Protocol):
@@ -32,7 +33,10 @@ class WorkloadWriter:
         adapter = adapter_at(reference)
         path = adapter.resource.named(reference.name, reference.namespace)
         try:
-            there = await self._client.merge_patch(path, patch(writes), adapter.type)
+            if writes.suspend:
+                there = await self._client.merge_patch(path, suspension(writes), adapter.type)
+            else:
+                there = await self._client.json_patch(path, operations(writes), adapter.type)
         except NotFound as error:
             raise Conflict(f"{reference} is gone") from error
         except Forbidden as error:
@@ -45,24 +49,24 @@ class WorkloadWriter:
         return ""
 
 
-def patch(writes: WorkloadWrites) -> dict[str, Any]:
-    """The JSON merge patch for a workload; it fails if another one has its name by now."""
-    workload, found = writes.workload, dict[str, Any]()
+def suspension(writes: WorkloadWrites) -> Patch:
+    """The JSON merge patch that suspends a workload; it fails if another has its name by now.
+
+    Only that needs no field to be there: a user may have removed the one around it.
+    """
+    adapter, workload = adapter_at(writes.workload.reference), writes.workload
+    return {**adapter.suspension(suspend=True), "metadata": {"uid": workload.uid}}
+
+
+def operations(writes: WorkloadWrites) -> list[Operation]:
+    """The JSON patch that resumes or resizes a workload; it fails if another has its name by now.
+
+    Only that reaches into lists.
+    """
+    workload = writes.workload
+    found: list[Operation] = [{"op": "replace", "path": "/metadata/uid", "value": workload.uid}]
     if writes.size is not None and workload.sizing is not None:
-        found = workload.sizing.patch(writes.size)
+        found += workload.sizing.operations(writes.size)
     if writes.suspend is not None:
-        whether = adapter_at(workload.reference).suspension(suspend=writes.suspend)
-        found = _merged(found, whether)
-    return {**found, "metadata": {"uid": workload.uid}}
-
-
-def _merged(some: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Two merge patches as one, of different fields."""
-    found = {**some}
-    for name, value in others.items():
-        inner = found.get(name)
-        if isinstance(inner, dict):
-            found[name] = _merged(cast("dict[str, Any]", inner), value)
-        else:
-            found[name] = value
+        found.append(adapter_at(workload.reference).resumption())
     return found

@@ -40,6 +40,9 @@ class Gang:
 
 def gang_of(candidate: Candidate) -> Gang:
     """The workers that a workload asks for. Raises UnusableWorkload: the field, and the remedy."""
+    problem = candidate.adapter.problem(candidate.item)
+    if problem is not None:
+        raise UnusableWorkload(problem)
     found = with_gpus(candidate.pod_sets)
     if not candidate.pod_sets:
         raise UnusableWorkload(

@@ -156,7 +156,20 @@ def _size(candidate: Candidate, gang: Gang, said: Fields) -> Fields:
             f"annotation {SETTINGS}workers.min: counts all pods with GPUs, of which"
             f" {candidate.title} has {gang.fixed} at any size: set it to {least} or more"
         )
+    _require_within_bounds(candidate, size)
     return size
+
+
+def _require_within_bounds(candidate: Candidate, size: Fields) -> None:
+    """Refuse sizes that a workload's own controller would not follow."""
+    bounds = candidate.view.sizing.bounds if candidate.view.sizing is not None else None
+    given = [each for each in (size["min"], size["max"]) if isinstance(each, int)]
+    if bounds is None or all(bounds.least <= each <= bounds.most for each in given):
+        return
+    raise UnusableWorkload(
+        f"annotations {SETTINGS}workers.min and .max: {candidate.title} has {bounds.least} to"
+        f" {bounds.most} pods with GPUs by {bounds.fields}: stay within these, or change them"
+    )
 
 
 def _in_terms_of_annotations(problem: str, said: Fields) -> str:

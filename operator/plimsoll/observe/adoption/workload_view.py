@@ -9,24 +9,33 @@ from plimsoll.kube.watching.workloads import Reference
 
 Patch = dict[str, Any]
 """A JSON merge patch (RFC 7386)."""
+Operation = dict[str, Any]
+"""One step of a JSON patch (RFC 6902)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Of how many pods at least and at most a workload's own fields allow, and what these are."""
+
+    least: int
+    most: int
+    fields: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
     """How a workload's number of pods is set: in these fields, by their paths.
 
-    `fixed` more pods are there in any case.
+    `fixed` more pods are there in any case. A path may lead through a list.
     """
 
     fields: tuple[tuple[str, ...], ...]
     fixed: int = 0
+    bounds: Bounds | None = None
 
-    def patch(self, pods: int) -> Patch:
-        """What makes so many pods of it."""
-        found: Patch = {}
-        for path in self.fields:
-            put(found, path, pods - self.fixed)
-        return found
+    def operations(self, pods: int) -> list[Operation]:
+        """The JSON patch that makes so many pods of it."""
+        return [added(path, pods - self.fixed) for path in self.fields]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,11 @@ class WorkloadView:
     sizing: Sizing | None = None
     numbered_by: str = ""
     asks: bool = True
+
+
+def added(path: Sequence[str], value: object) -> Operation:
+    """Set a field of an object that is there."""
+    return {"op": "add", "path": "/" + "/".join(path), "value": value}
 
 
 def put(patch: Patch, path: Sequence[str], value: object) -> None:

@@ -172,6 +172,7 @@ def _says_the_same(old: Candidate, new: Candidate) -> bool:
         and same_owners
         and len({*said}) == 1
         and adapter.managed_by(old.item) == adapter.managed_by(new.item)
+        and adapter.problem(old.item) == adapter.problem(new.item)
         and old.view.sizing == new.view.sizing
         and old.pod_sets == new.pod_sets
     )

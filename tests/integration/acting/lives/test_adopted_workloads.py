@@ -1,4 +1,4 @@
-"""JobSets, TrainJobs and PyTorchJobs with one label, with their own controllers in a real cluster.
+"""Workloads of other kinds with one label, with their own controllers in a real cluster.
 
 What differs between the kinds is in `NATURES`; every test is of every kind that it can be of.
 """
@@ -35,6 +35,7 @@ from support.objects.workloads import (
     REPLICA_SPECS,
     a_jobset,
     a_pytorch_job,
+    a_ray_cluster,
     a_train_job,
     a_workload_of,
 )
@@ -42,17 +43,23 @@ from support.project.pages import ROOT
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
 pytestmark = pytest.mark.usefixtures(
-    "jobset_controller", "trainer_controller", "training_operator", "policy"
+    "jobset_controller", "trainer_controller", "training_operator", "kuberay_operator", "policy"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Nature:
-    """How one kind of workload is made, of `size` pods, and how it ends."""
+    """How one kind of workload is made, of `size` pods with GPUs, and what its conditions are.
+
+    `pods_beside` of them are no workers, and `without_gpus` more pods ask for none. `ended` is ""
+    for what runs until it is deleted.
+    """
 
     made: Callable[..., Manifest]
-    pods_beside: int
     ended: str
+    pods_beside: int = 0
+    without_gpus: int = 0
+    suspended: str = "Suspended"
 
     def of(self, size: int = 2, **rest: Any) -> Manifest:  # noqa: ANN401 - what the kind knows
         """A workload of so many pods with GPUs."""
@@ -60,10 +67,14 @@ class Nature:
 
 
 NATURES = {
-    "JobSet": Nature(a_jobset, 0, "Completed"),
-    "TrainJob": Nature(a_train_job, 0, "Complete"),
-    "PyTorchJob": Nature(a_pytorch_job, 1, "Succeeded"),
+    "JobSet": Nature(a_jobset, "Completed"),
+    "TrainJob": Nature(a_train_job, "Complete"),
+    "PyTorchJob": Nature(a_pytorch_job, "Succeeded", pods_beside=1),
+    "RayCluster": Nature(a_ray_cluster, "", without_gpus=1, suspended="RayClusterSuspended"),
 }
+RESIZED = {"PyTorchJob": {"Master": 1, "Worker": 3}, "RayCluster": {"gpu": 4}}
+"""The replicas, by what they are, of those kinds whose size can change, once it is 4."""
+THOSE_THAT_END = [kind for kind, nature in NATURES.items() if nature.ended]
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +110,10 @@ def with_a_driver(kind: str, cpu: str) -> Manifest:
         workload = a_pytorch_job(workers=2)
         workload["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"] = pod
         return workload
+    if kind == "RayCluster":
+        workload = a_ray_cluster(workers=2)
+        workload["spec"]["headGroupSpec"]["template"]["spec"] = pod
+        return workload
     workload = a_jobset(workers=2)
     driver = {"name": "driver", "template": {"spec": {"template": {"spec": pod}}}}
     workload["spec"]["replicatedJobs"].append(driver)
@@ -112,6 +127,14 @@ def retried(workload: Manifest) -> None:
         jobs["template"]["spec"]["backoffLimit"] = 6
     for replica in spec.get("pytorchReplicaSpecs", {}).values():
         replica["restartPolicy"] = "OnFailure"
+
+
+def replicas(workload: Manifest) -> dict[str, int]:
+    """How many replicas a workload has of what."""
+    spec = workload["spec"]
+    types = {name: each["replicas"] for name, each in spec.get("pytorchReplicaSpecs", {}).items()}
+    groups = spec.get("workerGroupSpecs", ())
+    return types | {each["groupName"]: each["replicas"] for each in groups}
 
 
 def state(pod: Manifest) -> str:
@@ -130,7 +153,7 @@ def adopted(scene: Scene, workload: Manifest) -> Manifest:
     return stand_in_of(workload)
 
 
-def test_it_is_placed_where_the_plan_says_preempted_and_completes(
+def test_it_is_placed_where_the_plan_says_preempted_and_completes_if_it_ever_does(
     scene: Scene, nature: Nature
 ) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
@@ -140,15 +163,16 @@ def test_it_is_placed_where_the_plan_says_preempted_and_completes(
     urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
     scene.apply(a_priority_class("urgent", 1000), urgent)
     scene.running(urgent)
-    until_workload(scene, workload, "Suspended")
+    until_workload(scene, workload, nature.suspended)
     until_no_pods(scene, workload)
     scene.delete(urgent)
     second = scene.running(stand_in_of(workload))
     assert not first.uids & second.uids
-    for pod in second.pods:
-        end(scene, pod)
-    until_workload(scene, workload, nature.ended)
-    scene.until(stand_in_of(workload), reason="Completed")
+    if nature.ended:
+        for pod in second.pods:
+            end(scene, pod)
+        until_workload(scene, workload, nature.ended)
+        scene.until(stand_in_of(workload), reason="Completed")
     assert scene.operator.metric("plimsoll_plans_refused_total") in (None, 0)
 
 
@@ -173,6 +197,7 @@ def test_a_pod_that_is_gone_is_made_again_and_goes_where_it_was(
     assert kept["metadata"]["uid"] in {pod["metadata"]["uid"] for pod in after}
 
 
+@pytest.mark.parametrize("nature", THOSE_THAT_END, indirect=True)
 def test_one_that_fails_is_shown_as_failed(scene: Scene, nature: Nature) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     workload = labelled(nature.of(2))
@@ -233,7 +258,7 @@ def test_one_that_no_longer_asks_goes_on_by_itself(scene: Scene, nature: Nature)
         timeout_seconds=SECONDS,
         what="it is let go",
     )
-    pods = until_pods_run(scene, workload, 2)
+    pods = until_pods_run(scene, workload, 2 + nature.without_gpus)
     assert not first.uids & {pod["metadata"]["uid"] for pod in pods}
     assert GATE not in json.dumps(scene.api.get(path)["spec"])
 
@@ -243,7 +268,7 @@ def test_it_is_as_large_as_there_is_room_where_its_kind_can_be(
 ) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     workload = labelled(nature.of(2), {"workers.min": "2", "workers.max": "4"})
-    if workload["kind"] != "PyTorchJob":
+    if workload["kind"] not in RESIZED:
         create_workload(scene, workload)
         (event,) = scene.events(workload, "InvalidSpec")
         assert "cannot change its size: create a TrainingJob instead" in event["note"]
@@ -252,11 +277,10 @@ def test_it_is_as_large_as_there_is_room_where_its_kind_can_be(
     scene.add_nodes(fake_node("b", gpus=2))
     until_size(scene, stand_in_of(workload), 4)
     assert sorted(scene.running(stand_in_of(workload)).nodes) == ["a", "a", "b", "b"]
-    replicas = scene.api.get(workload_path(scene, workload))["spec"]["pytorchReplicaSpecs"]
-    assert {name: each["replicas"] for name, each in replicas.items()} == {"Master": 1, "Worker": 3}
+    assert replicas(scene.api.get(workload_path(scene, workload))) == RESIZED[workload["kind"]]
 
 
-@pytest.mark.parametrize("kind", ["JobSet", "PyTorchJob"])
+@pytest.mark.parametrize("kind", ["JobSet", "PyTorchJob", "RayCluster"])
 def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
     scene: Scene, kind: str
 ) -> None:

@@ -7,18 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar
 
 from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.objects.objects import Labels, PodSpec
 from plimsoll.kube.objects.workload_parts import WorkerTemplate, WorkloadObject
 from plimsoll.kube.watching.workloads import Reference
-from plimsoll.observe.adoption.workload_view import Patch, WorkloadView, put
+from plimsoll.observe.adoption.workload_view import Operation, Patch, WorkloadView, added, put
 from plimsoll.observe.labels import GATE, QUEUE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
-
-Operation = dict[str, Any]
-"""One step of a JSON patch (RFC 6902)."""
 
 T = TypeVar("T", bound=WorkloadObject)
 
@@ -127,11 +124,19 @@ class Adapter(ABC, Generic[T]):
         """Whether what its pods will be is known yet."""
         return True
 
+    def problem(self, item: T) -> str | None:  # noqa: ARG002 - for those who need it
+        """Why such an object cannot be planned, and the remedy; None if it can."""
+        return None
+
     def suspension(self, *, suspend: bool) -> Patch:
         """The JSON merge patch that suspends it, or resumes it."""
         found: Patch = {}
         put(found, self.suspend_field, suspend)
         return found
+
+    def resumption(self) -> Operation:
+        """The step of a JSON patch that resumes it, once it has been suspended."""
+        return added(self.suspend_field, value=False)
 
     @property
     def suspend_name(self) -> str:
@@ -148,7 +153,7 @@ class Adapter(ABC, Generic[T]):
 
     def let_go(self, candidate: Candidate) -> list[Operation]:
         """The JSON patch that takes our scheduling gate away and resumes it."""
-        return [*self.ungate(candidate), *_operations(self.suspension(suspend=False))]
+        return [*self.ungate(candidate), self.resumption()]
 
     def candidate(self, item: T, children: Iterable[Candidate] = ()) -> Candidate:
         """An object and what it has made, as it is read."""
@@ -197,15 +202,3 @@ def _ungated(pods: PodSet) -> list[Operation]:
     names = [gate.name for gate in pods.template.spec.scheduling_gates]
     places = [index for index, name in enumerate(names) if name == GATE]
     return [{"op": "remove", "path": f"{gates}/{index}"} for index in reversed(places)]
-
-
-def _operations(patch: dict[str, Any], at: str = "") -> list[Operation]:
-    """A merge patch as a JSON patch, of objects that are there."""
-    found: list[Operation] = []
-    for name, value in patch.items():
-        path = f"{at}/{name}"
-        if isinstance(value, dict):
-            found += _operations(cast("dict[str, Any]", value), path)
-        else:
-            found.append({"op": "add", "path": path, "value": value})
-    return found

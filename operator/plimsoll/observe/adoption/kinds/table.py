@@ -16,6 +16,7 @@ from plimsoll.observe.adoption.kinds.kubeflow_jobs import (
     TFJobs,
     XGBoostJobs,
 )
+from plimsoll.observe.adoption.kinds.ray_clusters import RayClusters
 from plimsoll.observe.adoption.kinds.train_jobs import TrainJobs
 
 ADAPTERS: Final[tuple[Adapter[Any], ...]] = (
@@ -28,6 +29,7 @@ ADAPTERS: Final[tuple[Adapter[Any], ...]] = (
     JAXJobs(),
     XGBoostJobs(),
     PaddleJobs(),
+    RayClusters(),
 )
 _BY_TYPE: Final = {each.type: each for each in ADAPTERS}
 _BY_KIND: Final = {(each.api_version, each.kind): each for each in ADAPTERS}

@@ -12,11 +12,10 @@ from plimsoll.kube.objects.workload_parts import condition_of
 from plimsoll.observe.adoption.kinds.adapter import (
     Adapter,
     Candidate,
-    Operation,
     PodSet,
     asks_for_gpus,
 )
-from plimsoll.observe.adoption.workload_view import Outcome, WorkloadView
+from plimsoll.observe.adoption.workload_view import Operation, Outcome, WorkloadView
 from plimsoll.observe.labels import GATE
 
 MANAGER: Final = GATE

@@ -208,7 +208,8 @@ def test_workers_beside_a_master_are_resumed_as_many_as_there_is_room_for() -> N
     assert (writes(step).suspend, writes(step).size) == (False, 3)
     sizing = writes(step).workload.sizing
     assert sizing is not None
-    assert sizing.patch(3) == {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 2}}}}
+    path = "/spec/pytorchReplicaSpecs/Worker/replicas"
+    assert sizing.operations(3) == [{"op": "add", "path": path, "value": 2}]
 
 
 def test_workers_go_where_their_number_was() -> None:

@@ -71,9 +71,8 @@ def test_its_workers_are_what_changes_its_size(kind: str) -> None:
     assert found.sizing is not None
     fixed = sum(n for role, (n, gpus) in ROLES[kind].items() if gpus and role != "Worker")
     assert found.sizing.fixed == fixed
-    assert found.sizing.patch(6) == {
-        "spec": {REPLICA_SPECS[kind]: {"Worker": {"replicas": 6 - fixed}}}
-    }
+    path = f"/spec/{REPLICA_SPECS[kind]}/Worker/replicas"
+    assert found.sizing.operations(6) == [{"op": "add", "path": path, "value": 6 - fixed}]
     assert gang_of(candidate(of_kind(kind))).is_elastic
 
 
