@@ -183,6 +183,7 @@ LEFT_ALONE: dict[str, Manifest] = {
     ),
     "a TrainJob of MultiKueue": own(TRAIN, {"spec.managedBy": "kueue.x-k8s.io/multikueue"}),
     "a TrainJob's": own(JOBSET, {"metadata.ownerReferences": OWNED}),
+    "a RayCluster that Ray resizes": own(RAY, {"spec.enableInTreeAutoscaling": True}),
     "a RayCluster of MultiKueue": own(RAY, {"spec.managedBy": "kueue.x-k8s.io/multikueue"}),
     "a RayJob's": own(RAY, {"metadata.ownerReferences": [{**RAY_JOB, "controller": True}]}),
     "a JobSet on a node already": in_last_pod(JOBSET, lambda pod: pod.update(NODE)),

@@ -51,6 +51,7 @@ def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
         "Job": "job-",
         "JobSet": "jobset-",
         "PyTorchJob": "pytorchjob-",
+        "RayCluster": "raycluster-",
     }
     written = [
         f"{prefixes[each['kind']]}{each['metadata']['name']}"
