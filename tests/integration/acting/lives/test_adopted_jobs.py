@@ -213,7 +213,8 @@ def test_what_is_wrong_is_said_of_the_job_and_it_is_left_as_it_was(scene: Scene)
         "owned": a_batch_job("owned"),
     }
     wrong["kueue"]["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team"
-    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "set", "uid": "u"}
+    # Of a kind that is not served: the garbage collector would remove the Job with it otherwise.
+    owner = {"apiVersion": "example.com/v1", "kind": "Pipeline", "name": "nightly", "uid": "u"}
     wrong["owned"]["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
     create(scene, *wrong.values())
     said = {
@@ -222,7 +223,7 @@ def test_what_is_wrong_is_said_of_the_job_and_it_is_left_as_it_was(scene: Scene)
         "fixed": ("InvalidSpec", "cannot change its size: set completionMode to Indexed"),
         "kueue": ("ManagedElsewhere", "kueue.x-k8s.io/queue-name, so Kueue manages it"),
         "managed": ("ManagedElsewhere", "spec.managedBy example.com/controller"),
-        "owned": ("ManagedElsewhere", "belongs to JobSet set, which suspends and resumes it"),
+        "owned": ("ManagedElsewhere", "belongs to Pipeline nightly, which suspends and resumes it"),
     }
     for name, (reason, words) in said.items():
         (event,) = scene.events(wrong[name], reason)
