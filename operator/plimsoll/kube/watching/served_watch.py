@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from plimsoll.errors import ApiError, NotFound
+from plimsoll.errors import ApiError, Forbidden, NotFound
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import Resource, group_version
 from plimsoll.kube.objects.discovery import ServedKinds
@@ -18,6 +18,8 @@ T = TypeVar("T", bound=KubeObject)
 
 LOOK_SECONDS: Final = 30.0
 """How often it is asked whether the kind is served."""
+RETRY_SECONDS: Final = 1.0
+"""How soon that is asked again while it is not known yet: the operator waits for it."""
 _log = logs.logger(__name__)
 
 
@@ -92,7 +94,9 @@ class ServedWatch(Generic[T]):
                     following = None
                 if served is not None:
                     self._known.set()
-                if following is None:
+                if not self._known.is_set():
+                    await asyncio.sleep(RETRY_SECONDS)
+                elif following is None:
                     await asyncio.sleep(self._look_seconds)
                 else:
                     ended, _ = await asyncio.wait({following}, timeout=self._look_seconds)
@@ -115,13 +119,18 @@ class ServedWatch(Generic[T]):
             self._changed()
 
     async def _is_served(self) -> bool | None:
-        """Whether the kind is served; None if that cannot be known now."""
+        """Whether the kind is served; None if that cannot be known now.
+
+        If it may not be known at all, the kind is off, and nothing waits for it.
+        """
         resource = self._resource
         try:
             path = group_version(resource.group, resource.version)
             found = await self._client.get(path, ServedKinds)
         except NotFound:
             return False
+        except Forbidden:
+            return None if self._known.is_set() else False
         except ApiError as error:
             _log.debug("kinds unknown", group=resource.group, error=str(error))
             return None

@@ -49,7 +49,9 @@ class World:
 
 
 @asynccontextmanager
-async def watching(*plurals: str, error: int = 0) -> AsyncGenerator[World]:
+async def watching(
+    *plurals: str, error: int = 0, look_seconds: float = LOOK_SECONDS
+) -> AsyncGenerator[World]:
     """A world whose API server serves these kinds, and whose watch runs."""
     changes: list[int] = []
 
@@ -62,7 +64,7 @@ async def watching(*plurals: str, error: int = 0) -> AsyncGenerator[World]:
         def make() -> ListWatch[KubeObject]:
             return ListWatch(client, RESOURCE, KubeObject, changed=changed, terms=QUICK)
 
-        watch = ServedWatch(client, RESOURCE, make, changed=changed, look_seconds=LOOK_SECONDS)
+        watch = ServedWatch(client, RESOURCE, make, changed=changed, look_seconds=look_seconds)
         running = asyncio.create_task(watch.run())
         try:
             yield World(kinds, watch, changes)
@@ -107,6 +109,22 @@ async def test_nothing_is_known_before_it_is_known_whether_the_kind_is_served() 
         world.kinds.error = 0
         await world.watch.wait_synced()
         assert world.names() == []
+
+
+@asynchronous
+async def test_what_is_not_known_yet_is_asked_again_soon() -> None:
+    async with watching(PLURAL, error=503, look_seconds=3600) as world:
+        await until(lambda: world.kinds.looks)
+        world.kinds.error = 0
+        await world.watch.wait_synced()
+        assert world.names() == ["one", "two"]
+
+
+@asynchronous
+async def test_a_kind_of_which_nothing_may_be_known_is_off() -> None:
+    async with watching(PLURAL, error=403) as world:
+        await world.watch.wait_synced()
+        assert (world.names(), world.watch.synced) == ([], True)
 
 
 @asynchronous
