@@ -11,9 +11,9 @@ from plimsoll.cli.inputs.entries import Entry, Key, entries
 from plimsoll.cli.inputs.manifests import Manifest, Problem, Unknown
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.observe.adoption.asking import is_concern
-from plimsoll.observe.adoption.kinds.table import adapter_of, maker_of
+from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.adoption.stand_ins import is_stand_in, stand_in_name
-from plimsoll.observe.adoption.workloads import Workloads
+from plimsoll.observe.adoption.workloads import Workload, Workloads
 
 _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Plans do not depend on when a workload was held."""
@@ -23,13 +23,27 @@ def stand_ins(
     given: Iterable[Entry], there: Mapping[Key, Entry], now: datetime
 ) -> Iterator[Entry | Problem]:
     """What would stand for each workload, or why nothing can; `there` is what the cluster holds."""
-    for entry in given:
-        if isinstance(entry.content, WorkloadObject) and is_concern(entry.content):
-            yield from _stand_in(entry.manifest, entry.content, there, now)
+    asking = [
+        (entry.manifest, entry.content)
+        for entry in given
+        if isinstance(entry.content, WorkloadObject) and is_concern(entry.content)
+    ]
+    if not asking:
+        return
+    contents = [each.content for each in there.values()]
+    items = [each for each in contents if isinstance(each, WorkloadObject)]
+    trainings = [each for each in contents if isinstance(each, TrainingJob)]
+    found = {id(each.candidate.item): each for each in Workloads().of(items, trainings).workloads}
+    for manifest, item in asking:
+        yield from _stand_in(manifest, item, found.get(id(item)), there, now)
 
 
 def _stand_in(
-    manifest: Manifest, item: WorkloadObject, there: Mapping[Key, Entry], now: datetime
+    manifest: Manifest,
+    item: WorkloadObject,
+    workload: Workload | None,
+    there: Mapping[Key, Entry],
+    now: datetime,
 ) -> Iterator[Entry | Problem]:
     name, namespace = stand_in_name(item), item.metadata.namespace
     stand_in = there.get(Key(TrainingJob.definition.kind, namespace, name))
@@ -38,11 +52,9 @@ def _stand_in(
         what = f"TrainingJob {name} exists and stands for something else: rename one of them"
         yield manifest.problem(what)
         return
-    others = (each.content for each in there.values())
-    made = (each for each in others if isinstance(each, WorkloadObject) and maker_of(each))
-    found = Workloads().of([item, *made], known).workloads
-    (workload,) = (each for each in found if each.candidate.item is item)
-    if workload.problem is not None:
+    if workload is None:
+        yield manifest.problem("cannot be read: make it simpler")
+    elif workload.problem is not None:
         yield manifest.problem(workload.problem.message)
     elif not workload.candidate.adapter.is_complete(workload.candidate):
         what = (
