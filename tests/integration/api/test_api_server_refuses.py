@@ -16,9 +16,15 @@ from support.objects.manifests import (
     target_ref,
     training_job,
 )
+from support.objects.workloads import COLLECTIONS
 from support.objects.wrong_manifests import WRONG, Wrong
 
-EXAMPLES = sorted((Path(__file__).parents[3] / "examples").rglob("*.yaml"))
+ALL_EXAMPLES = sorted((Path(__file__).parents[3] / "examples").rglob("*.yaml"))
+OF_OTHERS = [
+    file for file in ALL_EXAMPLES if file.parent.name == "workloads" and file.name != "job.yaml"
+]
+"""Those whose kinds other controllers define."""
+EXAMPLES = [file for file in ALL_EXAMPLES if file not in OF_OTHERS]
 DRY_RUN = "?dryRun=All&fieldValidation=Strict"
 CORE = {
     "Node": "/api/v1/nodes",
@@ -48,6 +54,15 @@ def created(api: ApiServer, namespace: str, manifest: Manifest) -> str:
 def test_every_example_is_accepted(api: ApiServer, namespace: str, file: Path) -> None:
     for manifest in yaml.safe_load_all(file.read_text()):
         api.create(collection(manifest, namespace) + DRY_RUN, manifest)
+
+
+@pytest.mark.usefixtures("trainer_controller", "training_operator", "kuberay_operator")
+@pytest.mark.parametrize("file", OF_OTHERS, ids=lambda file: file.name)
+def test_every_example_of_other_controllers_is_accepted(
+    api: ApiServer, namespace: str, file: Path
+) -> None:
+    for manifest in yaml.safe_load_all(file.read_text()):
+        api.create(COLLECTIONS[manifest["kind"]].format(namespace) + DRY_RUN, manifest)
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.claim)
