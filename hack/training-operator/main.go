@@ -4,9 +4,11 @@
 package main
 
 import (
+	"crypto/tls"
 	"flag"
 	"net/http"
 	"os"
+	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -44,12 +46,25 @@ func main() {
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: *probes,
 		WebhookServer: webhook.NewServer(webhook.Options{
-			Host: "127.0.0.1", Port: *port, CertDir: *certificate,
+			Host: "127.0.0.1", Port: *port, TLSOpts: []func(*tls.Config){serveWith(*certificate)},
 		}),
 	})
 	check(err, "no manager")
 	check(setUp(manager, schemes), "it could not be set up")
 	check(manager.Start(ctrl.SetupSignalHandler()), "the manager has ended")
+}
+
+// serveWith has the certificate of a folder read once. Left to itself, the server also watches its
+// files, and ends where the machine has no inotify instance left for that.
+func serveWith(folder string) func(*tls.Config) {
+	files := filepath.Join(folder, "tls")
+	certificate, err := tls.LoadX509KeyPair(files+".crt", files+".key")
+	check(err, "no certificate")
+	return func(config *tls.Config) {
+		config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return &certificate, nil
+		}
+	}
 }
 
 func kinds() *runtime.Scheme {

@@ -69,25 +69,27 @@ JOBSET = ControllerProgram(
     title="JobSet's controller",
     version=versions.JOBSET,
     module="sigs.k8s.io/jobset",
-    package="sigs.k8s.io/jobset",
+    package="./jobset",
     build_in=HACK / "workload-controllers",
     beside={
         CRDS: "config/components/crd/bases/jobset.x-k8s.io_*.yaml",
         WEBHOOKS: "config/components/webhook/**/*.yaml",
     },
+    revision=2,
 )
 TRAINER = ControllerProgram(
     name="trainer",
     title="Kubeflow Trainer's controller",
     version=versions.TRAINER,
     module="github.com/kubeflow/trainer/v2",
-    package="github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+    package="./trainer",
     build_in=HACK / "workload-controllers",
     beside={
         CRDS: "manifests/base/crds/trainer.kubeflow.org_*.yaml",
         WEBHOOKS: "manifests/base/webhook/**/*.yaml",
         OBJECTS: "manifests/base/runtimes/torch_distributed.yaml",
     },
+    revision=2,
 )
 TRAINING_OPERATOR = ControllerProgram(
     name="training-operator",
@@ -100,7 +102,7 @@ TRAINING_OPERATOR = ControllerProgram(
         CRDS: "manifests/base/crds/kubeflow.org_*.yaml",
         WEBHOOKS: "manifests/base/webhook/**/*.yaml",
     },
-    revision=2,
+    revision=3,
 )
 KUBERAY = ControllerProgram(
     name="kuberay",

@@ -1,6 +1,5 @@
 """One controller of workloads as a child of this process, beside a control plane."""
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -93,7 +92,6 @@ class WorkloadController:
     def _start(self) -> None:
         install_crds(self._api, self._programs / CRDS)
         self._copy_certificate()
-        write_secret(self._place.configuration, json.dumps(self._kind.configuration(self._place)))
         self._launch()
         self._wait(self._is_ready, f"{self._name} is ready")
         self._install_webhooks()
@@ -108,7 +106,7 @@ class WorkloadController:
         self._child = Child(
             [str(self._programs / self._name), *command],
             self.log,
-            environment={"KUBECONFIG": str(self._kubeconfig), "TMPDIR": str(self._place.folder)},
+            environment={"KUBECONFIG": str(self._kubeconfig)},
         )
         ending.undo_at_end(self._leave)
 

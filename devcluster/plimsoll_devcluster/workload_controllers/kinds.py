@@ -1,4 +1,4 @@
-"""What differs between the controllers: their configuration, and how their webhooks show."""
+"""What differs between the controllers: their flags, and how their webhooks show."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,6 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.programs import workload_controllers as programs
 from plimsoll_devcluster.programs.workload_controllers import ControllerProgram
 
-NO_METRICS = "0"
 LOOPBACK = "127.0.0.1"
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets?dryRun=All"
 TRAIN_JOBS = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs?dryRun=All"
@@ -29,13 +28,8 @@ class Place:
 
     @property
     def certificates(self) -> Path:
-        """The folder with tls.crt and tls.key: where controller-runtime looks below TMPDIR."""
-        return self.folder / "k8s-webhook-server" / "serving-certs"
-
-    @property
-    def configuration(self) -> Path:
-        """The configuration file, of those that read one."""
-        return self.folder / "configuration.json"
+        """The folder with tls.crt and tls.key."""
+        return self.folder / "certificates"
 
     @property
     def probes(self) -> str:
@@ -50,51 +44,17 @@ class ControllerKind:
     program: ControllerProgram
     flags: Callable[[Place], Mapping[str, object]]
     is_asked: Callable[[ApiServer], bool] = field(default=lambda _: True)
-    configuration: Callable[[Place], Manifest] = field(default=lambda _: {})
 
 
-def _of_a_file(place: Place) -> dict[str, object]:
-    return {"config": place.configuration}
-
-
-def _jobset_configuration(place: Place) -> Manifest:
-    server = {"host": LOOPBACK, "port": place.webhook_port, "certDir": str(place.certificates)}
+def _flags(place: Place) -> dict[str, object]:
     return {
-        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
-        "internalCertManagement": {"enable": False},
-        "webhook": server,
-        **_common_configuration(place),
-    }
-
-
-def _trainer_configuration(place: Place) -> Manifest:
-    return {
-        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
-        "certManagement": {"enable": False},
-        "webhook": {"host": LOOPBACK, "port": place.webhook_port},
-        **_common_configuration(place),
-    }
-
-
-def _common_configuration(place: Place) -> Manifest:
-    return {
-        "kind": "Configuration",
-        "metrics": {"bindAddress": NO_METRICS},
-        "health": {"healthProbeBindAddress": place.probes},
-        "leaderElection": {"leaderElect": False},
-        "clientConnection": {"qps": 500, "burst": 500},
-    }
-
-
-def _training_operator_flags(place: Place) -> dict[str, object]:
-    return {
-        "health-probe-bind-address": place.probes,
+        **_flags_without_webhooks(place),
         "webhook-server-port": place.webhook_port,
         "webhook-cert-dir": place.certificates,
     }
 
 
-def _kuberay_flags(place: Place) -> dict[str, object]:
+def _flags_without_webhooks(place: Place) -> dict[str, object]:
     return {"health-probe-bind-address": place.probes}
 
 
@@ -155,9 +115,7 @@ def _is_refused(api: ApiServer, path: str, manifest: Manifest) -> bool:
     return False
 
 
-JOBSET = ControllerKind(programs.JOBSET, _of_a_file, _jobset_is_asked, _jobset_configuration)
-TRAINER = ControllerKind(programs.TRAINER, _of_a_file, _trainer_is_asked, _trainer_configuration)
-TRAINING_OPERATOR = ControllerKind(
-    programs.TRAINING_OPERATOR, _training_operator_flags, _training_operator_is_asked
-)
-KUBERAY = ControllerKind(programs.KUBERAY, _kuberay_flags)
+JOBSET = ControllerKind(programs.JOBSET, _flags, _jobset_is_asked)
+TRAINER = ControllerKind(programs.TRAINER, _flags, _trainer_is_asked)
+TRAINING_OPERATOR = ControllerKind(programs.TRAINING_OPERATOR, _flags, _training_operator_is_asked)
+KUBERAY = ControllerKind(programs.KUBERAY, _flags_without_webhooks)
