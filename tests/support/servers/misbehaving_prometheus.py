@@ -24,6 +24,7 @@ class Behaviour:
     status_of: Callable[[str], int] | None = None
     endless: bool = False
     silent: threading.Event | None = None
+    hangs_up: bool = False
     paths: list[str] = field(default_factory=list[str])
     authorizations: list[str | None] = field(default_factory=list[str | None])
     url: str = ""
@@ -40,6 +41,9 @@ def misbehaving_prometheus() -> Generator[Behaviour]:
             behaviour.authorizations.append(self.headers.get("Authorization"))
             if behaviour.silent:
                 behaviour.silent.wait(30)
+            if behaviour.hangs_up:
+                self.close_connection = True
+                return
             self.send_response(
                 behaviour.status_of(self.path) if behaviour.status_of else behaviour.status
             )

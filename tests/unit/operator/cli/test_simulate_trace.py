@@ -173,8 +173,14 @@ def test_services_answer_what_comes(
 
 
 def test_services_and_jobs_share_a_cluster(
-    capsys: pytest.CaptureFixture[str], trace: tuple[str, ...], served: tuple[str, ...]
+    capsys: pytest.CaptureFixture[str],
+    trace: tuple[str, ...],
+    served: tuple[str, ...],
+    tmp_path: Path,
 ) -> None:
+    (tmp_path / "jobs.csv").write_text("submitted,gpus,hours,name\n0,8,0.2,first\n60,8,0.2,next\n")
+    lines = ("at,service,namespace,rate", "600,chat,team,1", "1200,chat,team,5", "1800,chat,team,0")
+    (tmp_path / "requests.csv").write_text("\n".join(lines))
     files = (*trace, *served[2:])
     report = json.loads(run(capsys, "simulate-trace", *files, "-o", "json").out)
     assert report["summary"]["jobs"] == 2
