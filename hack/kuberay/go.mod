@@ -4,9 +4,12 @@ go 1.26.0
 
 require (
 	github.com/ray-project/kuberay/ray-operator v1.6.2
-	k8s.io/apimachinery v0.35.0
-	k8s.io/client-go v0.35.0
 	sigs.k8s.io/controller-runtime v0.22.4
+)
+
+require (
+	k8s.io/apimachinery v0.35.0 // indirect
+	k8s.io/client-go v0.35.0 // indirect
 )
 
 require (
@@ -82,6 +85,7 @@ require (
 	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/kube-openapi v0.0.0-20251125145642-4e65d59e963e // indirect
 	k8s.io/utils v0.0.0-20251002143259-bc988d571ff4 // indirect
+	plimsoll.dev/hack/serving v0.0.0
 	sigs.k8s.io/gateway-api v1.4.1 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
@@ -90,3 +94,5 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 	volcano.sh/apis v1.13.0 // indirect
 )
+
+replace plimsoll.dev/hack/serving => ../serving

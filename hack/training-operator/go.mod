@@ -4,9 +4,12 @@ go 1.26.0
 
 require (
 	github.com/kubeflow/training-operator v1.9.3
-	k8s.io/apimachinery v0.31.3
-	k8s.io/client-go v0.31.3
 	sigs.k8s.io/controller-runtime v0.19.1
+)
+
+require (
+	k8s.io/apimachinery v0.31.3 // indirect
+	k8s.io/client-go v0.31.3 // indirect
 )
 
 require (
@@ -64,9 +67,12 @@ require (
 	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/kube-openapi v0.0.0-20240430033511-f0e62f92d13f // indirect
 	k8s.io/utils v0.0.0-20240711033017-18e509b52bc8 // indirect
+	plimsoll.dev/hack/serving v0.0.0
 	sigs.k8s.io/json v0.0.0-20221116044647-bc3834ca7abd // indirect
 	sigs.k8s.io/scheduler-plugins v0.28.9 // indirect
 	sigs.k8s.io/structured-merge-diff/v4 v4.4.1 // indirect
 	sigs.k8s.io/yaml v1.4.0 // indirect
 	volcano.sh/apis v1.9.0 // indirect
 )
+
+replace plimsoll.dev/hack/serving => ../serving

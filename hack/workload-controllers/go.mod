@@ -4,12 +4,15 @@ go 1.26.0
 
 require (
 	github.com/kubeflow/trainer/v2 v2.3.0
-	k8s.io/apimachinery v0.36.2
-	k8s.io/client-go v0.36.2
 	sigs.k8s.io/controller-runtime v0.24.1
 	sigs.k8s.io/jobset v0.12.0
 	sigs.k8s.io/scheduler-plugins v0.35.4-devel
 	volcano.sh/apis v1.13.1-0.20251028070205-46d20c0699e7
+)
+
+require (
+	k8s.io/apimachinery v0.36.2 // indirect
+	k8s.io/client-go v0.36.2 // indirect
 )
 
 require (
@@ -73,8 +76,11 @@ require (
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a // indirect
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2 // indirect
+	plimsoll.dev/hack/serving v0.0.0
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+replace plimsoll.dev/hack/serving => ../serving

@@ -128,7 +128,7 @@ class WorkloadController:
         return Path(cluster.get("certificate-authority", "none"))
 
     def _install_webhooks(self) -> None:
-        if WEBHOOKS not in self._kind.program.beside:
+        if not self._kind.has_webhooks:
             return
         found = configurations(
             self._programs / WEBHOOKS,

@@ -1,4 +1,4 @@
-"""What differs between the controllers: their flags, and how their webhooks show."""
+"""What differs between the controllers: whether they have webhooks, and how these show."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.programs import workload_controllers as programs
-from plimsoll_devcluster.programs.workload_controllers import ControllerProgram
+from plimsoll_devcluster.programs.workload_controllers import WEBHOOKS, ControllerProgram
 
 LOOPBACK = "127.0.0.1"
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets?dryRun=All"
@@ -39,23 +39,23 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ControllerKind:
-    """A controller as it is run: its program, its flags, and whether its webhooks are asked."""
+    """A controller as it is run: its program, and whether its webhooks are asked."""
 
     program: ControllerProgram
-    flags: Callable[[Place], Mapping[str, object]]
     is_asked: Callable[[ApiServer], bool] = field(default=lambda _: True)
 
+    @property
+    def has_webhooks(self) -> bool:
+        """Whether it serves any."""
+        return WEBHOOKS in self.program.beside
 
-def _flags(place: Place) -> dict[str, object]:
-    return {
-        **_flags_without_webhooks(place),
-        "webhook-server-port": place.webhook_port,
-        "webhook-cert-dir": place.certificates,
-    }
-
-
-def _flags_without_webhooks(place: Place) -> dict[str, object]:
-    return {"health-probe-bind-address": place.probes}
+    def flags(self, place: Place) -> Mapping[str, object]:
+        """The flags with which it runs in a place."""
+        flags: dict[str, object] = {"health-probe-bind-address": place.probes}
+        if self.has_webhooks:
+            flags["webhook-server-port"] = place.webhook_port
+            flags["webhook-cert-dir"] = place.certificates
+        return flags
 
 
 def _jobset_is_asked(api: ApiServer) -> bool:
@@ -115,7 +115,7 @@ def _is_refused(api: ApiServer, path: str, manifest: Manifest) -> bool:
     return False
 
 
-JOBSET = ControllerKind(programs.JOBSET, _flags, _jobset_is_asked)
-TRAINER = ControllerKind(programs.TRAINER, _flags, _trainer_is_asked)
-TRAINING_OPERATOR = ControllerKind(programs.TRAINING_OPERATOR, _flags, _training_operator_is_asked)
-KUBERAY = ControllerKind(programs.KUBERAY, _flags_without_webhooks)
+JOBSET = ControllerKind(programs.JOBSET, _jobset_is_asked)
+TRAINER = ControllerKind(programs.TRAINER, _trainer_is_asked)
+TRAINING_OPERATOR = ControllerKind(programs.TRAINING_OPERATOR, _training_operator_is_asked)
+KUBERAY = ControllerKind(programs.KUBERAY)

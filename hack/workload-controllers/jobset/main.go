@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/jobset/pkg/controllers"
 	"sigs.k8s.io/jobset/pkg/webhooks"
 
-	"plimsoll.dev/hack/workload-controllers/serving"
+	"plimsoll.dev/hack/serving"
 )
 
 func main() {

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -16,11 +15,17 @@ import (
 	runtimecore "github.com/kubeflow/trainer/v2/pkg/runtime/core"
 	"github.com/kubeflow/trainer/v2/pkg/webhooks"
 
-	"plimsoll.dev/hack/workload-controllers/serving"
+	"plimsoll.dev/hack/serving"
 )
 
 func main() {
-	manager := serving.Manager(kinds)
+	manager := serving.Manager(
+		configapi.AddToScheme,
+		trainer.AddToScheme,
+		jobset.AddToScheme,
+		schedulerplugins.AddToScheme,
+		volcano.AddToScheme,
+	)
 	ctx := ctrl.SetupSignalHandler()
 	const failed = "it could not be set up"
 	_, defaults, err := config.Load(manager.GetScheme(), "")
@@ -34,19 +39,4 @@ func main() {
 	name, err = webhooks.Setup(manager, runtimes)
 	serving.Check(err, failed+": "+name)
 	serving.Check(manager.Start(ctx), "the manager has ended")
-}
-
-func kinds(scheme *runtime.Scheme) error {
-	for _, add := range []func(*runtime.Scheme) error{
-		configapi.AddToScheme,
-		trainer.AddToScheme,
-		jobset.AddToScheme,
-		schedulerplugins.AddToScheme,
-		volcano.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return err
-		}
-	}
-	return nil
 }

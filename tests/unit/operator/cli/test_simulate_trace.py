@@ -141,12 +141,16 @@ def a_service(name: str = "chat", role: Mapping[str, object] | None = None) -> s
     return yaml.safe_dump(manifest)
 
 
+def write_requests(folder: Path, *lines: str) -> None:
+    """Write how much comes to services, from when on."""
+    (folder / "requests.csv").write_text("\n".join(("at,service,namespace,rate", *lines)))
+
+
 @pytest.fixture
 def served(trace: tuple[str, ...], tmp_path: Path) -> tuple[str, ...]:
     """The options that name the cluster, a service and how much comes to it."""
     (tmp_path / "chat.yaml").write_text(a_service())
-    lines = ("at,service,namespace,rate", "600,chat,team,1", "4200,chat,team,5", "7800,chat,team,0")
-    (tmp_path / "requests.csv").write_text("\n".join(lines))
+    write_requests(tmp_path, "600,chat,team,1", "4200,chat,team,5", "7800,chat,team,0")
     return (
         *trace[:2],
         "-f",
@@ -179,8 +183,7 @@ def test_services_and_jobs_share_a_cluster(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "jobs.csv").write_text("submitted,gpus,hours,name\n0,8,0.2,first\n60,8,0.2,next\n")
-    lines = ("at,service,namespace,rate", "600,chat,team,1", "1200,chat,team,5", "1800,chat,team,0")
-    (tmp_path / "requests.csv").write_text("\n".join(lines))
+    write_requests(tmp_path, "600,chat,team,1", "1200,chat,team,5", "1800,chat,team,0")
     files = (*trace, *served[2:])
     report = json.loads(run(capsys, "simulate-trace", *files, "-o", "json").out)
     assert report["summary"]["jobs"] == 2

@@ -118,7 +118,7 @@ async def test_a_namespace_that_hangs_has_a_part_of_what_is_asked_at_once(
 
 
 @asynchronous
-async def test_what_fails_for_one_namespace_is_answered_for_others(behaviour: Behaviour) -> None:
+async def test_failures_of_one_namespace_do_not_silence_the_others(behaviour: Behaviour) -> None:
     behaviour.hangs_up = True
     asks = asking(behaviour)
     asks.begin()

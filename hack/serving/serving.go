@@ -1,5 +1,5 @@
-// Package serving makes the manager of one controller as the tests run it: on loopback, without
-// metrics and leader election, and with the certificate that it is given.
+// Package serving makes the manager of a controller as tests run it: on loopback, without metrics and
+// leader election, and with the certificate that it is given for its webhooks.
 //
 // Upstream's mains also watch the files of that certificate, and end where the machine has no inotify
 // instance left for that.
@@ -17,6 +17,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -24,7 +25,8 @@ import (
 
 var log = ctrl.Log.WithName("setup")
 
-// Manager reads the flags, and makes a manager that knows the given kinds beside Kubernetes' own.
+// Manager reads the flags, and makes a manager that knows the given kinds beside Kubernetes' own. It
+// serves webhooks if a certificate is given.
 func Manager(kinds ...func(*runtime.Scheme) error) ctrl.Manager {
 	probes := flag.String("health-probe-bind-address", "127.0.0.1:8081", "where it serves probes")
 	port := flag.Int("webhook-server-port", 9443, "where it serves webhooks")
@@ -38,19 +40,30 @@ func Manager(kinds ...func(*runtime.Scheme) error) ctrl.Manager {
 	}
 	client := ctrl.GetConfigOrDie()
 	client.RateLimiter = flowcontrol.NewFakeAlwaysRateLimiter()
-	manager, err := ctrl.NewManager(client, ctrl.Options{
+	options := ctrl.Options{
 		Scheme:                 scheme,
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: *probes,
-		WebhookServer: webhook.NewServer(webhook.Options{
+	}
+	if *certificate != "" {
+		options.WebhookServer = webhook.NewServer(webhook.Options{
 			Host: "127.0.0.1", Port: *port, TLSOpts: []func(*tls.Config){with(*certificate)},
-		}),
-	})
+		})
+	}
+	manager, err := ctrl.NewManager(client, options)
 	Check(err, "no manager")
-	Check(manager.AddReadyzCheck("readyz", func(request *http.Request) error {
-		return manager.GetWebhookServer().StartedChecker()(request)
-	}), "no probes")
+	Check(manager.AddReadyzCheck("readyz", readiness(manager, options)), "no probes")
 	return manager
+}
+
+// readiness is whether the webhooks are served, if there are any.
+func readiness(manager ctrl.Manager, options ctrl.Options) healthz.Checker {
+	if options.WebhookServer == nil {
+		return healthz.Ping
+	}
+	return func(request *http.Request) error {
+		return manager.GetWebhookServer().StartedChecker()(request)
+	}
 }
 
 func with(folder string) func(*tls.Config) {
