@@ -26,14 +26,14 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import ensure_namespace
 from plimsoll_devcluster.proxies.fault_kinds import Armed, Fault
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
-from plimsoll_devcluster.waiting import wait_until
+from plimsoll_devcluster.waiting import PATIENCE, wait_until
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_gpu_pod, a_training_job
 
 SECONDS = 3.0
 SEEDS = (11, 12)
-RETRY_SECONDS = 3.0
-ACTING_SECONDS = 10.0
+RETRY_SECONDS = 3.0 * PATIENCE
+ACTING_SECONDS = 10.0 * PATIENCE
 """What may pass from hearing of a job until its pods run, on a machine that has more to do."""
 
 
