@@ -112,8 +112,9 @@ class _Filling:
             for (_, kind), milli in held.items():
                 self._take(kind, min(milli, self.left.get(kind, 0)))
         elif job.gang:
-            role = job.roles[0]
-            self._take_gang(job, (kind for kind in role.yields if held[role.name, kind]))
+            for role in job.roles:
+                kinds = [kind for kind in role.yields if held[role.name, kind]]
+                self._take_gang(job, role, kinds)
         else:
             for role in job.roles:
                 here = {kind: held[role.name, kind] for kind in role.yields}
@@ -124,15 +125,16 @@ class _Filling:
         if job.pinned or job.name in self._settled:
             return
         if job.gang:
-            self._take_gang(job, job.roles[0].yields)
+            for role in job.roles:
+                self._take_gang(job, role, role.yields)
         else:
             for role in job.roles:
                 kinds = sorted(role.yields, key=lambda kind: (-role.carries(kind), kind))
                 self._take_replicas(job, role, self.left, kinds)
 
-    def _take_gang(self, job: Job, kinds: Iterable[GpuType]) -> None:
-        unit = job.roles[0].least_gpu_milli
-        for kind in kinds:
+    def _take_gang(self, job: Job, role: Role, kinds: Iterable[GpuType]) -> None:
+        unit = role.least_gpu_milli
+        for kind in kinds if unit else ():
             if self.left.get(kind, 0) >= unit:
                 self._take(kind, unit)
                 self._settled.add(job.name)

@@ -7,7 +7,7 @@ What runs outside Plimsoll is already subtracted from the nodes. What Plimsoll i
 it is in each job's `running`, so that the solver may move it.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Final, NewType
@@ -20,6 +20,8 @@ DomainName = NewType("DomainName", str)
 GpuType = NewType("GpuType", str)
 
 WHOLE_GPU_MILLI = 1000
+NO_GPUS = GpuType("")
+"""The type on which pods without GPUs are placed; every node offers it."""
 AS_TYPICAL = -1
 """Stands for a draw that is not given."""
 
@@ -109,6 +111,8 @@ class Role:
     in force; the plan itself uses the draw of `shape`.
     `eligible` is a bit mask over `Problem.nodes`: bit i is set if selectors, affinity and
     tolerations let the pods run on node i.
+    `spot_percent` and `required_level` are of the companions in a gang (see `Job`), each for the
+    role alone.
     """
 
     name: RoleName
@@ -121,6 +125,8 @@ class Role:
     wanted_milli: int = 0
     wanted_count: int = 0
     uncapped_draw_milli: int | None = None
+    spot_percent: int = 0
+    required_level: int | None = None
 
     @property
     def full_draw_milli(self) -> int:
@@ -174,16 +180,21 @@ Placements = Mapping[JobName, Assignments]
 class Job:
     """A training or inference job that runs or wants to.
 
-    `gang`: all replicas form one gang, on one GPU type, and any change restarts them all
-    (training). Otherwise each replica stands for itself (inference).
+    `gang`: all replicas form one gang, and any change restarts them all (training). Its first role
+    leads: what it has decides what the gang yields. The others are its companions, which yield
+    nothing by themselves; they have as many `counts`, and the gang has the same one, by position,
+    of every role. Each role is on one GPU type. Without `gang` each replica stands for itself
+    (inference).
     `sequence` orders jobs of one priority: lower is older. `urgency_milli` weighs a waiting job
     against others of its priority; 1000 is neutral.
-    `required_level` and `preferred_level` index `Problem.levels`: all pods of the gang in one
-    domain of that level. `crossing_percent` is what a gang loses of its yield on a GPU type when
-    its pods span more than one domain of the preferred level, 0 to 100; on a type that is not named
-    it loses `Weights.topology_percent`.
-    `spot_percent` is the largest share of the job's replicas on spot nodes.
-    `running` is what it holds now. A `pinned` job keeps exactly that.
+    `required_level` and `preferred_level` index `Problem.levels`: all pods of the gang's first role
+    in one domain of that level. `crossing_percent` is what a gang loses of its yield on a GPU type
+    when they span more than one domain of the preferred level, 0 to 100; on a type that is not
+    named it loses `Weights.topology_percent`.
+    `spot_percent` is the largest share of the replicas on spot nodes: of a gang, those of its first
+    role.
+    `running` is what it holds now, with a gang's first role first. A `pinned` job keeps exactly
+    that.
     `restart_seconds` is what a stop throws away on each GPU that it holds (work since the last
     checkpoint, saving, restoring); `checkpoint_seconds` is the mean loss when spot is reclaimed.
     `payback_seconds` is what a plan counts for a stop instead of `restart_seconds`, when what a
@@ -210,6 +221,36 @@ class Job:
     payback_seconds: int | None = None
     overdue: bool = False
     part_of: JobName | None = None
+
+    def __post_init__(self) -> None:
+        if self.companions and self.running:
+            lead = self.roles[0].name
+            ordered = sorted(self.running, key=lambda assignment: assignment.role != lead)
+            object.__setattr__(self, "running", tuple(ordered))
+
+    @property
+    def companions(self) -> tuple[Role, ...]:
+        """The roles of a gang beside the one that leads."""
+        return self.roles[1:] if self.gang else ()
+
+    def size(self, assignments: Iterable[Assignment]) -> int:
+        """The size of a gang that holds these: how many replicas its first role has."""
+        if not self.companions:
+            return sum(1 for _ in assignments)
+        lead = self.roles[0].name
+        return sum(assignment.role == lead for assignment in assignments)
+
+    def beyond_least(self, assignments: "Assignments") -> "Assignments":
+        """What a gang has of each role beyond its least size, in the order in which it has it."""
+        if not self.companions:
+            return assignments[self.roles[0].least :]
+        left = {role.name: role.least for role in self.roles}
+        beyond: list[Assignment] = []
+        for assignment in assignments:
+            left[assignment.role] -= 1
+            if left[assignment.role] < 0:
+                beyond.append(assignment)
+        return tuple(beyond)
 
     @property
     def stop_seconds(self) -> int:

@@ -4,12 +4,11 @@ A held job (see `PlacedJob`) is exempt from all of these.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
 
 from plimsoll_placement.check.placed import PlacedJob, PlacedReplica, is_same
 from plimsoll_placement.check.violation import Rule
-from plimsoll_placement.model import Assignment, Node, RoleName
+from plimsoll_placement.model import NO_GPUS, Assignment, Node, RoleName
 from plimsoll_placement.problem import Problem
 
 
@@ -38,17 +37,28 @@ def count_is_allowed(_: Problem, placed: PlacedJob) -> Iterator[str]:
             yield f"role {role.name} has {counts[role.name]} replicas, allowed are {allowed}"
 
 
+def one_size(_: Problem, placed: PlacedJob) -> Iterator[str]:
+    """All roles of a gang have the count of one and the same size."""
+    if not placed.job.gang or len(placed.job.roles) == 1:
+        return
+    counts = Counter(replica.role.name for replica in placed.replicas)
+    has = tuple(counts[role.name] for role in placed.job.roles)
+    if has not in set(zip(*(role.counts for role in placed.job.roles), strict=True)):
+        parts = ", ".join(
+            f"{count} of {role.name}" for role, count in zip(placed.job.roles, has, strict=True)
+        )
+        yield f"the gang has {parts}, which together is none of its sizes"
+
+
 def one_gpu_type(_: Problem, placed: PlacedJob) -> Iterator[str]:
-    """A gang, and each role that is not mixable, is on one GPU type."""
-    types: dict[RoleName | None, set[str]] = {}
+    """Each role of a gang, and each that is not mixable, is on one GPU type."""
+    types: dict[RoleName, set[str]] = {}
     for replica in placed.replicas:
         if placed.job.gang or not replica.role.mixable:
-            together = None if placed.job.gang else replica.role.name
-            types.setdefault(together, set()).add(replica.assignment.gpu_type)
+            types.setdefault(replica.role.name, set()).add(replica.assignment.gpu_type)
     for role, names in types.items():
         if len(names) > 1:
-            whose = "the gang" if role is None else f"role {role}"
-            yield f"{whose} is on {len(names)} GPU types: {', '.join(sorted(names))}"
+            yield f"role {role} is on {len(names)} GPU types: {', '.join(sorted(names))}"
 
 
 def gpu_type_is_right(_: Problem, placed: PlacedJob) -> Iterator[str]:
@@ -57,6 +67,10 @@ def gpu_type_is_right(_: Problem, placed: PlacedJob) -> Iterator[str]:
         gpu_type = replica.assignment.gpu_type
         if gpu_type not in replica.role.yields:
             yield f"{_name(replica)} is on {gpu_type}, on which its role yields nothing"
+            continue
+        if replica.role.shape.gpu_milli == 0:
+            if gpu_type != NO_GPUS:
+                yield f"{_name(replica)} needs no GPUs and is on {gpu_type}"
             continue
         for node in replica.nodes:
             if all(devices.gpu_type != gpu_type for devices in node.devices):
@@ -93,28 +107,49 @@ def closed_node_takes_nothing_new(_: Problem, placed: PlacedJob) -> Iterator[str
 
 
 def spot_share_holds(_: Problem, placed: PlacedJob) -> Iterator[str]:
-    """No more of a job's replicas are on spot nodes than its largest share."""
-    spot = sum(any(node.spot for node in replica.nodes) for replica in placed.replicas)
-    total, percent = len(placed.replicas), placed.job.spot_percent
-    if spot * 100 > percent * total:
-        yield f"{spot} of {total} replicas are on spot nodes, at most {percent} % may be"
+    """No more of a job's replicas are on spot nodes than its largest share; of a gang, by role."""
+    for percent, replicas in _spot_shares(placed):
+        spot = sum(any(node.spot for node in replica.nodes) for replica in replicas)
+        if spot * 100 > percent * len(replicas):
+            yield (
+                f"{spot} of {len(replicas)} replicas are on spot nodes, at most {percent} % may be"
+            )
+
+
+def _spot_shares(placed: PlacedJob) -> Iterator[tuple[int, Sequence[PlacedReplica]]]:
+    """Replicas that are counted together, with the largest share of them on spot nodes."""
+    if not placed.job.gang:
+        yield placed.job.spot_percent, placed.replicas
+        return
+    for place, role in enumerate(placed.job.roles):
+        percent = role.spot_percent if place else placed.job.spot_percent
+        yield percent, _of_role(placed, role.name)
 
 
 def required_topology_holds(problem: Problem, placed: PlacedJob) -> Iterator[str]:
-    """The pods of a gang, or of one replica of a service, share the required domain."""
-    level = placed.job.required_level
-    if level is None:
-        return
-    for who, nodes in _groups(placed):
+    """The pods of a gang's role, or of one replica of a service, share the required domain."""
+    for who, level, nodes in _bound_together(placed):
         domains = {_domain(node, level) for node in nodes}
         if len(domains) > 1:
             yield f"{who} is spread over {len(domains)} domains of {problem.levels[level]}"
 
 
-def _groups(placed: PlacedJob) -> Iterable[tuple[str, Iterable[Node]]]:
-    if placed.job.gang:
-        return [("the gang", chain.from_iterable(r.nodes for r in placed.replicas))]
-    return [(_name(replica), replica.nodes) for replica in placed.replicas]
+def _bound_together(placed: PlacedJob) -> Iterator[tuple[str, int, Sequence[Node]]]:
+    """Whose pods must be in one domain of which level, and their nodes."""
+    job = placed.job
+    if job.gang:
+        for place, role in enumerate(job.roles):
+            level = role.required_level if place else job.required_level
+            if level is not None:
+                nodes = [node for each in _of_role(placed, role.name) for node in each.nodes]
+                yield f"role {role.name}", level, nodes
+    elif job.required_level is not None:
+        for replica in placed.replicas:
+            yield _name(replica), job.required_level, replica.nodes
+
+
+def _of_role(placed: PlacedJob, name: RoleName) -> Sequence[PlacedReplica]:
+    return [replica for replica in placed.replicas if replica.role.name == name]
 
 
 def _domain(node: Node, level: int) -> tuple[bool, str]:
@@ -140,6 +175,7 @@ JOB_RULES: tuple[tuple[Rule, JobRule], ...] = (
     (Rule.REPLICA_ONCE, replica_given_once),
     (Rule.REPLICA_WHOLE, replica_is_whole),
     (Rule.REPLICA_COUNT, count_is_allowed),
+    (Rule.ONE_SIZE, one_size),
     (Rule.ONE_GPU_TYPE, one_gpu_type),
     (Rule.GPU_TYPE, gpu_type_is_right),
     (Rule.ELIGIBLE, node_is_eligible),

@@ -28,7 +28,8 @@ class NodeUsage:
         self.memory_bytes += shape.memory_bytes
         self.pods += 1
         self.draw_milli += shape.draw_milli
-        self.requested_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
+        if shape.gpu_milli:
+            self.requested_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
 
 
 def usage_by_node(placed: Iterable[PlacedJob]) -> dict[NodeName, NodeUsage]:

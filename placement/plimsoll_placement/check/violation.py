@@ -11,6 +11,7 @@ class Rule(StrEnum):
     REPLICA_ONCE = "ReplicaOnce"
     REPLICA_WHOLE = "ReplicaWhole"
     REPLICA_COUNT = "ReplicaCount"
+    ONE_SIZE = "OneSize"
     ONE_GPU_TYPE = "OneGpuType"
     GPU_TYPE = "GpuType"
     ELIGIBLE = "Eligible"

@@ -181,7 +181,8 @@ def _gang_stays(problem: Problem, job: Job, weight: int) -> list[Stay]:
         return []
     stop_cost = job.stop_seconds * held_milli(job, assignments)
     gain = worth(problem, job, assignments, weight) + stop_cost
-    spot = sum(is_on_spot(problem, assignment) for assignment in assignments)
+    of_lead = assignments[: job.size(assignments)]
+    spot = sum(is_on_spot(problem, assignment) for assignment in of_lead)
     role, gpu_type = job.roles[0], assignments[0].gpu_type
     return [Stay(role, gpu_type, (assignments,), loads(problem, job, assignments), gain, spot)]
 

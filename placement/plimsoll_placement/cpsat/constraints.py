@@ -68,9 +68,11 @@ def no_more_is_served_than_carried_or_wanted(builder: ModelBuilder) -> None:
 def spot_shares_hold(builder: ModelBuilder) -> None:
     """No more of a job's replicas are on spot nodes than its largest share."""
     for own in builder.variables.job_classes:
-        parts = lcm(*(role.pods_per_replica for role in own.job_class.job.roles))
+        job = own.job_class.job
+        counted = job.roles[:1] if job.gang else job.roles
+        parts = lcm(*(role.pods_per_replica for role in counted))
         on_spot = _on_spot(builder.relaxation, own, parts)
-        if own.job_class.job.spot_percent < WHOLE_PERCENT and on_spot.variables:
+        if job.spot_percent < WHOLE_PERCENT and on_spot.variables:
             over = Sum().add(on_spot.terms, WHOLE_PERCENT)
             over.add(_spot_hundredths(own).terms, -parts)
             at_most(builder.model, over, 0)

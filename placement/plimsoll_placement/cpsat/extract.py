@@ -94,8 +94,9 @@ def _at_home(fresh: Fresh, jobs: Sequence[Job], counts: list[int], home: Home) -
         assignments = tuple(home[job.name])
         if not counts or not assignments or assignments[0].gpu_type != fresh.option.gpu_type:
             continue
-        if len(assignments) in counts:
-            counts.remove(len(assignments))
+        size = job.size(assignments)
+        if size in counts:
+            counts.remove(size)
             yield Kept(job, assignments)
         elif not fresh.option.segments:
             counts.pop()

@@ -12,7 +12,6 @@ from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.cpsat.variables import Variables
 from plimsoll_placement.model import GpuType, Job, QueueName
 from plimsoll_placement.score.score import least_use
-from plimsoll_placement.score.worth import least_milli
 
 Account = tuple[QueueName, GpuType]
 
@@ -43,9 +42,13 @@ def held(relaxation: Relaxation, variables: Variables) -> Usage:
 
 
 def least_held(relaxation: Relaxation, variables: Variables, floor: int | None = None) -> Usage:
-    """What is held with gangs at their least size, by jobs of at least a priority if given."""
+    """What is held with gangs at their least size, by jobs of at least a priority if given.
+
+    Where the companions of gangs are is not part of the model. With a priority, which is asked to
+    count against them, they hold nothing; otherwise, of each type, all that they might.
+    """
     usage = Usage(pinned=dict(least_use(relaxation.problem, relaxation.pinned, floor)))
-    for posting in _least_held(variables):
+    for posting in _least_held(variables, with_companions=floor is None):
         if floor is None or posting.job.priority >= floor:
             _post(relaxation, usage, posting)
     return usage
@@ -62,12 +65,13 @@ def _held(variables: Variables) -> Iterator[Posting]:
         milli = Sum().add(fresh.replicas.terms, per_replica)
         yield Posting(fresh.job_class.job, fresh.option.gpu_type, milli)
     for kept in variables.kept:
-        per_unit = sum(load.pods * load.shape.gpu_milli for load in kept.stay.loads)
-        milli = Sum().add([(kept.units, per_unit)])
-        yield Posting(kept.job_class.job, kept.stay.gpu_type, milli)
+        for gpu_type in {load.gpu_type for load in kept.stay.loads}:
+            loads = (load for load in kept.stay.loads if load.gpu_type == gpu_type)
+            per_unit = sum(load.pods * load.shape.gpu_milli for load in loads)
+            yield Posting(kept.job_class.job, gpu_type, Sum().add([(kept.units, per_unit)]))
 
 
-def _least_held(variables: Variables) -> Iterator[Posting]:
+def _least_held(variables: Variables, *, with_companions: bool) -> Iterator[Posting]:
     gangs = [
         (f.job_class.job, f.option.gpu_type, f.runs) for f in variables.fresh if f.runs is not None
     ]
@@ -75,7 +79,10 @@ def _least_held(variables: Variables) -> Iterator[Posting]:
         (k.job_class.job, k.stay.gpu_type, k.units) for k in variables.kept if k.job_class.job.gang
     ]
     for job, gpu_type, count in gangs:
-        yield Posting(job, gpu_type, Sum().add([(count, least_milli(job))]))
+        yield Posting(job, gpu_type, Sum().add([(count, job.roles[0].least_gpu_milli)]))
+        for role in job.companions if with_companions else ():
+            for kind in role.yields:
+                yield Posting(job, kind, Sum().add([(count, role.least_gpu_milli)]))
     for posting in _held(variables):
         if not posting.job.gang:
             yield posting

@@ -4,7 +4,7 @@ Placed jobs may be moved and stopped as in any plan, but ask for no more than th
 waiting jobs are left out: the question is whether there is a place, not whose turn it is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from plimsoll_placement.effort import Effort
@@ -104,20 +104,30 @@ def content(job: Job, held: Assignments) -> Job:
     """A job that asks for no more than it holds."""
     if job.pinned:
         return replace(job, running=held)
-    counts = {role.name: sum(a.role == role.name for a in held) for role in job.roles}
-    roles = tuple(_content(role, counts[role.name], held) for role in job.roles)
+    if job.gang:
+        size = job.size(held)
+        kept = [place for place, count in enumerate(job.roles[0].counts) if count <= size]
+        roles = tuple(_of_sizes(role, kept) for role in job.roles) if kept else job.roles
+    else:
+        roles = tuple(_of_no_more(role, held) for role in job.roles)
     return replace(job, running=held, roles=roles)
 
 
-def _content(role: Role, count: int, held: Assignments) -> Role:
-    kept = [place for place, each in enumerate(role.counts) if each <= count]
+def _of_sizes(role: Role, places: Sequence[int]) -> Role:
+    """A gang's role with only these of its sizes."""
+    counts = tuple(role.counts[place] for place in places)
+    yields = {kind: tuple(of[place] for place in places) for kind, of in role.yields.items()}
+    return replace(role, counts=counts, yields=yields)
+
+
+def _of_no_more(role: Role, held: Assignments) -> Role:
+    mine = [a.gpu_type for a in held if a.role == role.name]
+    kept = [place for place, count in enumerate(role.counts) if count <= len(mine)]
     if not kept:
         return role
-    counts = tuple(role.counts[place] for place in kept)
     if not role.mixable:
-        yields = {kind: tuple(of[place] for place in kept) for kind, of in role.yields.items()}
-        return replace(role, counts=counts, yields=yields)
-    mine = [a.gpu_type for a in held if a.role == role.name]
+        return _of_sizes(role, kept)
+    counts = tuple(role.counts[place] for place in kept)
     carried = sum(role.yields[kind][0] for kind in mine if kind in role.yields)
     fewest = min(role.wanted_count, len(mine))
     wanted = min(role.wanted_milli, carried)

@@ -54,7 +54,7 @@ def place_again(ledger: Ledger, jobs: Sequence[Job]) -> None:
 
 
 def _may_be_placed_again(job: Job, placed: Assignments) -> bool:
-    if not job.gang or job.pinned or len(job.roles[0].counts) > 1:
+    if not job.gang or job.pinned or job.companions or len(job.roles[0].counts) > 1:
         return False
     return len({name for each in placed for name in each.nodes}) == 1
 

@@ -66,7 +66,7 @@ class _Future:
     """What is free for a gang while one job after the other leaves."""
 
     def __init__(self, problem: Problem, gang: Job) -> None:
-        (self._role,) = gang.roles
+        self._role = gang.roles[0]
         self._gang = gang
         self._pods = self._role.least * self._role.pods_per_replica
         self._ledger = Ledger(problem)

@@ -38,7 +38,7 @@ LEFT_OUT: Final = LeftOut(
     job={
         "name": "added where a job's next replica depends on those before",
         "part_of": "says whose part it is, and asks for nothing",
-        "roles": "the signature of the requested role is added",
+        "roles": "the signatures of the requested role and of companions are added",
         "sequence": "only orders requests",
         "urgency_milli": "only orders requests",
         "preferred_level": "added where the request must keep within it",
@@ -57,6 +57,8 @@ LEFT_OUT: Final = LeftOut(
         "wanted_milli": "only decides how many replicas are requested",
         "wanted_count": "only decides how many replicas are requested",
         "uncapped_draw_milli": "plans go by the draw of the shape",
+        "spot_percent": "counts of companions only, and is added with them",
+        "required_level": "counts of companions only, and is added with them",
     },
 )
 """What does not decide whether there is room for a request."""
@@ -264,20 +266,21 @@ class Greedy:
         if not job.gang or job.pinned or not placed or moves_off_closed(self.problem, job, placed):
             return
         role = job.roles[0]
-        larger = [n for n in role.counts if n > len(placed)]
+        size = job.size(placed)
+        larger = [n for n in role.counts if n > size]
         if not larger:
             return
         yields, now = role.yields[placed[0].gpu_type], served_milli(job, placed)
         gain = self.weights[job.priority] * (yields[role.counts.index(larger[0])] - now)
         if gain > 0:
-            yield -gain / (larger[0] - len(placed)) / max(role.shape.gpu_milli, 1), larger[0]
+            yield -gain / (larger[0] - size) / max(role.shape.gpu_milli, 1), larger[0]
 
     def _grow_to(self, job: Job, wanted: int) -> bool:
         """Add replicas up to `wanted` if that is worth it; return whether it was done."""
         role, before = job.roles[0], self.ledger.placed[job.name]
         weight = self.weights[job.priority]
         worth_before = worth(self.problem, job, before, weight)
-        more = tuple(range(len(before), wanted))
+        more = tuple(range(job.size(before), wanted))
         request = Request(job, role, before[0].gpu_type, more)
         # Where the other replicas may be depends on where the gang is.
         depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
@@ -331,5 +334,12 @@ def _kind(request: Request, claim: Claim) -> Hashable:
         len(request.replicas),
         job.signature(LEFT_OUT),
         role.signature(LEFT_OUT),
+        tuple(_companion(each) for each in job.companions),
         job.name if depends else "",
     )
+
+
+def _companion(role: Role) -> Hashable:
+    """All of a companion that decides whether there is room for its gang."""
+    limits = role.counts, role.spot_percent, role.required_level
+    return role.signature(LEFT_OUT), tuple(role.yields), limits

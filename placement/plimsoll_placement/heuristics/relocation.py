@@ -11,6 +11,7 @@ from dataclasses import replace
 from plimsoll_placement.model import Assignments, Job, JobName, NodeName
 from plimsoll_placement.placing.options import requests
 from plimsoll_placement.placing.place import Request, place
+from plimsoll_placement.placing.retention import is_one_size
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import served_milli, worth
 from plimsoll_placement.state.ledger import Ledger
@@ -32,7 +33,7 @@ def other_place(
     ledger = Ledger(replace(problem, jobs=(*others, moving)))
     for each in others:
         ledger.hold(each)
-    replicas = tuple(each.replica for each in gang.running)
+    replicas = tuple(each.replica for each in gang.running[: gang.size(gang.running)])
     assignments = place(
         ledger, Request(moving, moving.roles[0], gang.running[0].gpu_type, replicas)
     )
@@ -60,8 +61,8 @@ def with_room_on(problem: Problem, names: Iterable[JobName], nodes: int) -> dict
 
 
 def _bound_to(job: Job, nodes: int) -> Job:
-    (role,) = job.roles
-    return replace(job, roles=(replace(role, eligible=role.eligible & nodes),))
+    roles = (replace(role, eligible=role.eligible & nodes) for role in job.roles)
+    return replace(job, roles=tuple(roles))
 
 
 def _is_placed(ledger: Ledger, name: JobName) -> bool:
@@ -74,15 +75,14 @@ def _keeps_its_size(gang: Job) -> bool:
     """Whether a gang may keep the size and the type that it runs with."""
     if not gang.gang or not gang.running or not gang.knows_its_roles:
         return False
-    role = gang.roles[0]
-    return len(gang.running) in role.counts and gang.running[0].gpu_type in role.yields
+    return is_one_size(gang, gang.running) and gang.running[0].gpu_type in gang.roles[0].yields
 
 
 def _without(problem: Problem, gang: Job, left: AbstractSet[NodeName]) -> Job:
     """The gang as if it had yet to be placed and could not use some nodes."""
     mask = problem.bits_of(left)
-    (role,) = gang.roles
-    return replace(gang, running=(), roles=(replace(role, eligible=role.eligible & ~mask),))
+    roles = (replace(role, eligible=role.eligible & ~mask) for role in gang.roles)
+    return replace(gang, running=(), roles=tuple(roles))
 
 
 def _is_as_good(problem: Problem, gang: Job, assignments: Assignments, lost: float) -> bool:

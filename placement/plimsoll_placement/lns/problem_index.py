@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from plimsoll_placement.model import GpuType, Job
+from plimsoll_placement.model import NO_GPUS, GpuType, Job
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import domain_of
 
@@ -64,5 +64,8 @@ class ProblemIndex:
             if eligible >> row & 1
             and node.open
             and node.usable
-            and any(devices.gpu_type in gpu_types for devices in node.devices)
+            and (
+                NO_GPUS in gpu_types
+                or any(devices.gpu_type in gpu_types for devices in node.devices)
+            )
         ]

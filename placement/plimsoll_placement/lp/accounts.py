@@ -8,7 +8,6 @@ from plimsoll_placement.classes.relaxation import Relaxation
 from plimsoll_placement.lp.columns import Shares
 from plimsoll_placement.lp.program import Column, Program
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, QueueName
-from plimsoll_placement.score.worth import least_milli
 
 Account = tuple[QueueName, GpuType]
 Holding = dict[Account, list[tuple[Column, float]]]
@@ -37,8 +36,12 @@ def limit_queues(program: Program, relaxed: Relaxation, shares: Iterable[Shares]
 def least_holding(
     relaxed: Relaxation, shares: Iterable[Shares], floor: int | None = None
 ) -> Holding:
-    """What queues hold with gangs at their least size, by jobs of at least a priority if given."""
-    postings = _least_held(shares)
+    """What queues hold with gangs at their least size, by jobs of at least a priority if given.
+
+    Of the companions of gangs, all that they might hold of each type; nothing with a priority,
+    which is asked to count against them.
+    """
+    postings = _least_held(shares, with_companions=floor is None)
     return _holding(relaxed, (p for p in postings if floor is None or p.job.priority >= floor))
 
 
@@ -59,20 +62,26 @@ def _held(shares: Iterable[Shares]) -> Iterator[Posting]:
             for column, replicas in way.replicas:
                 yield Posting(job, way.option.gpu_type, column, replicas * gpus)
         for stay, column in own.stays:
-            milli = sum(load.pods * load.shape.gpu_milli for load in stay.loads)
-            yield Posting(job, stay.gpu_type, column, milli / WHOLE_GPU_MILLI)
+            for gpu_type in {load.gpu_type for load in stay.loads}:
+                loads = (load for load in stay.loads if load.gpu_type == gpu_type)
+                milli = sum(load.pods * load.shape.gpu_milli for load in loads)
+                yield Posting(job, gpu_type, column, milli / WHOLE_GPU_MILLI)
 
 
-def _least_held(shares: Iterable[Shares]) -> Iterator[Posting]:
+def _least_held(shares: Iterable[Shares], *, with_companions: bool) -> Iterator[Posting]:
     services = list[Shares]()
     for own in shares:
         if not own.job_class.job.gang:
             services.append(own)
             continue
         job = own.job_class.job
-        gpus = least_milli(job) / WHOLE_GPU_MILLI
-        for way in own.ways:
-            yield Posting(job, way.option.gpu_type, way.count, gpus)
-        for stay, column in own.stays:
-            yield Posting(job, stay.gpu_type, column, gpus)
+        columns = [(way.option.gpu_type, way.count) for way in own.ways]
+        columns += [(stay.gpu_type, column) for stay, column in own.stays]
+        for gpu_type, column in columns:
+            gpus = job.roles[0].least_gpu_milli / WHOLE_GPU_MILLI
+            yield Posting(job, gpu_type, column, gpus)
+            for role in job.companions if with_companions else ():
+                gpus = role.least_gpu_milli / WHOLE_GPU_MILLI
+                for kind in role.yields:
+                    yield Posting(job, kind, column, gpus)
     yield from _held(services)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.model import Job, NodeName
+from plimsoll_placement.model import Assignments, Job, NodeName
 from plimsoll_placement.state.device_pool import Ints
 from plimsoll_placement.state.ledger import Ledger
 
@@ -31,14 +31,17 @@ class Field:
         )
 
 
-def parts(ledger: Ledger, job: Job, field: Field, *, pods: int, inside: bool) -> Iterator[Field]:
+def parts(  # noqa: PLR0913 - what is wanted where, and what is there
+    ledger: Ledger, job: Job, field: Field, held: Assignments, *, pods: int, inside: bool
+) -> Iterator[Field]:
     """The parts of a field to try, best first: preferred domains, then whatever is allowed.
 
+    `held`: what the job has already that pods of a gang must be near.
     `inside`: only within one domain of the level that the gang prefers, not across several.
     """
     if int(field.room.sum()) < pods:
         return
-    placed = [n for a in ledger.placed.get(job.name, ()) for n in a.nodes] if job.gang else []
+    placed = [name for each in held for name in each.nodes] if job.gang else []
     if job.preferred_level is not None and job.gang:
         for part in _in_one_domain(ledger, job.preferred_level, pods, field, placed):
             if job.required_level is None or _one_domain(ledger, job.required_level, part, placed):

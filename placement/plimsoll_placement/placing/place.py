@@ -8,15 +8,24 @@ Everything is taken from the ledger as it is found, and given back if the whole 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
-from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, NodeName, Role
+from plimsoll_placement.model import (
+    NO_GPUS,
+    Assignment,
+    Assignments,
+    GpuType,
+    Job,
+    NodeName,
+    Role,
+)
 from plimsoll_placement.placing.domains import Field, parts
 from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.fragmentation import MIB
 from plimsoll_placement.state.ledger import Ledger
-from plimsoll_placement.state.node_arrays import States
+from plimsoll_placement.state.node_arrays import Floats, States
 
 MOST_COMPARED = 64
 """How many of the tightest nodes are compared; beyond them there is seldom a better one."""
@@ -55,13 +64,67 @@ def hardest_first(job: Job, role: Role, replicas: int) -> tuple[bool, int, int, 
     return job.required_level is None, -milli, -total, -job.priority, job.name
 
 
+def companions(ledger: Ledger, job: Job) -> tuple[tuple[Request, ...], ...]:
+    """What the companions of a gang still lack at its present size, each on every type it has.
+
+    Empty if that is no size of the gang, as while its first role is placed in parts.
+    """
+    placed = ledger.placed.get(job.name, ())
+    counts, size = job.roles[0].counts, job.size(placed)
+    if size not in counts:
+        return ()
+    lacking: list[tuple[Request, ...]] = []
+    for role in sorted(job.companions, key=lambda role: -role.shape.gpu_milli):
+        held = sum(assignment.role == role.name for assignment in placed)
+        replicas = tuple(range(held, role.counts[counts.index(size)]))
+        if replicas:
+            lacking.append(companion_requests(job, role, replicas, placed))
+    return tuple(lacking)
+
+
+def companion_requests(
+    job: Job, role: Role, replicas: tuple[int, ...], placed: Assignments = ()
+) -> tuple[Request, ...]:
+    """Requests for replicas of a companion: on the type that it is on, otherwise on any."""
+    kinds = [a.gpu_type for a in placed if a.role == role.name][:1] or sorted(role.yields)
+    return tuple(Request(role_view(job, role), role, kind, replicas) for kind in kinds)
+
+
+def role_view(job: Job, role: Role) -> Job:
+    """A job as one of its roles is placed: a companion within what limits that role alone."""
+    if not job.gang or role.name == job.roles[0].name:
+        return job
+    return replace(
+        job,
+        required_level=role.required_level,
+        preferred_level=None,
+        spot_percent=role.spot_percent,
+    )
+
+
 def place(ledger: Ledger, request: Request) -> Assignments | None:
     """Assignments for all the replicas, taken from the ledger; None if any does not fit.
 
-    With None nothing is taken. A gang's replicas are placed together. So are others if they have
-    one pod each, for then no domain matters; if that fails, and in all other cases, they are placed
-    one by one.
+    With None nothing is taken. A gang's replicas are placed together, and with them what its
+    companions lack at the size that it then has. Others are placed together if they have one pod
+    each, for then no domain matters; if that fails, and in all other cases, they are placed one by
+    one.
     """
+    assignments = place_alone(ledger, request)
+    if assignments is None or not request.job.companions:
+        return assignments
+    found = list(assignments)
+    for requests in companions(ledger, request.job):
+        some = next(filter(None, (place_alone(ledger, each) for each in requests)), None)
+        if some is None:
+            ledger.give_back(request.job, found)
+            return None
+        found += some
+    return tuple(found)
+
+
+def place_alone(ledger: Ledger, request: Request) -> Assignments | None:
+    """The same, without a gang's companions."""
     room = ledger.queue_room(request.job.queue, request.gpu_type)
     if room is not None and request.gpu_milli > room:
         return None
@@ -85,17 +148,28 @@ def place(ledger: Ledger, request: Request) -> Assignments | None:
 def _place_together(ledger: Ledger, request: Request) -> Assignments | None:
     for spot_pods in _spot_allowances(ledger, request):
         field = _field(ledger, request, spot=spot_pods > 0)
-        for part in parts(ledger, request.job, field, pods=request.pods, inside=request.inside):
+        placed = _of_role(ledger, request)
+        for part in parts(
+            ledger, request.job, field, placed, pods=request.pods, inside=request.inside
+        ):
             found = _fill(ledger, request, part, spot_pods)
             if found is not None:
                 return found
     return None
 
 
+def _of_role(ledger: Ledger, request: Request) -> Assignments:
+    """What a job already has that bounds where the request may be: of a gang, the same role."""
+    placed = ledger.placed.get(request.job.name, ())
+    if not request.job.companions:
+        return placed
+    return tuple(each for each in placed if each.role == request.role.name)
+
+
 def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
     """How many pods may be on spot nodes: first what the share allows, then none."""
     job = request.job
-    placed = ledger.placed.get(job.name, ())
+    placed = _of_role(ledger, request)
     on_spot = sum(any(ledger.spot[ledger.problem.node_index[n]] for n in a.nodes) for a in placed)
     total = len(placed) + len(request.replicas)
     allowed = total * job.spot_percent // 100 - on_spot
@@ -110,7 +184,7 @@ def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
 
 def _field(ledger: Ledger, request: Request, *, spot: bool) -> Field:
     role = request.role
-    device_pools = ledger.device_pools.get(request.gpu_type, ())
+    device_pools = ledger.pools_of(request.gpu_type)
     if not device_pools:
         empty = np.zeros(0, dtype=np.int64)
         return Field(empty, empty, empty, empty, empty)
@@ -150,6 +224,8 @@ def loss_alone(ledger: Ledger, request: Request) -> float:
     whole = _whole(field, request)
     if not len(whole):
         return math.inf
+    if request.gpu_type == NO_GPUS:
+        return _least_loss(ledger, field, whole, request, request.pods)[1]
     price = ledger.fragmentation.price(request.gpu_type, ledger.device_pools)
     return _least_loss(ledger, field, whole, request, request.pods)[1] + price * request.gpu_milli
 
@@ -175,8 +251,10 @@ def _least_loss(
     Only the tightest are compared.
     """
     at = at[np.lexsort((ledger.rank[field.rows[at]], field.free[at]))][:MOST_COMPARED]
-    losses, first = np.empty(len(at)), 0
-    for device_pool in ledger.device_pools[request.gpu_type]:
+    losses, first = np.zeros(len(at)), 0
+    if request.gpu_type == NO_GPUS:
+        losses = _losses_of_hosts(ledger, field.rows[at], request, pods)
+    for device_pool in ledger.device_pools.get(request.gpu_type, ()):
         places = field.places[at] - first
         first += len(device_pool.rows)
         mine = (places >= 0) & (places < len(device_pool.rows))
@@ -187,6 +265,18 @@ def _least_loss(
             )
     best = np.flatnonzero(losses <= losses.min() + AGAINST_ROUNDING)[0]
     return int(at[best]), float(losses[best])
+
+
+def _losses_of_hosts(ledger: Ledger, rows: Ints, request: Request, pods: int) -> Floats:
+    """What pods with GPUs lose on nodes whose CPU and memory others take, in milli-GPUs."""
+    losses, shape = np.zeros(len(rows)), request.role.shape
+    for device_pool in chain.from_iterable(ledger.device_pools.values()):
+        there = np.isin(rows, device_pool.rows)
+        if there.any():
+            places = np.searchsorted(device_pool.rows, rows[there])
+            states = _states(ledger, device_pool, places)
+            losses[there] += ledger.fragmentation.losses(device_pool, states, shape, pods)
+    return losses
 
 
 def _states(ledger: Ledger, device_pool: DevicePool, places: Ints) -> States:

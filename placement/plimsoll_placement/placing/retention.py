@@ -3,9 +3,10 @@
 Capacity is left aside because others may need it more.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
-from plimsoll_placement.model import Assignment, Assignments, Job, NodeName
+from plimsoll_placement.model import Assignment, Assignments, Job, NodeName, Role
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import domain_of
 
@@ -15,11 +16,38 @@ def stayable(problem: Problem, job: Job) -> Assignments:
     stays = tuple(a for a in job.running if _may_stay(problem, job, a))
     if not job.gang:
         return stays
-    is_whole = len(stays) == len(job.running) and len(stays) in job.roles[0].counts
-    types = {a.gpu_type for a in stays}
-    nodes = [name for a in stays for name in a.nodes]
-    in_place = _in_one_domain(problem, job, nodes) and spot_share_holds(problem, job, stays)
-    return stays if is_whole and len(types) == 1 and in_place else ()
+    if len(stays) < len(job.running) or not is_one_size(job, stays):
+        return ()
+    return stays if all(_is_in_place(problem, job, role, stays) for role in job.roles) else ()
+
+
+def is_one_size(job: Job, assignments: Assignments) -> bool:
+    """Whether a gang has of each of its roles what it needs at one of its sizes."""
+    counts = Counter(assignment.role for assignment in assignments)
+    lead = job.roles[0]
+    if counts[lead.name] not in lead.counts:
+        return False
+    at = lead.counts.index(counts[lead.name])
+    return all(counts[role.name] == role.counts[at] for role in job.companions)
+
+
+def _is_in_place(problem: Problem, job: Job, role: Role, placed: Assignments) -> bool:
+    """Whether what a gang has of a role is on one type, in one domain, and not too much on spot."""
+    mine = tuple(each for each in placed if each.role == role.name)
+    names = [name for each in mine for name in each.nodes]
+    level, percent = limits_of(job, role)
+    return (
+        len({each.gpu_type for each in mine}) <= 1
+        and in_one_domain(problem, level, names)
+        and _spot_share_holds(problem, percent, mine)
+    )
+
+
+def limits_of(job: Job, role: Role) -> tuple[int | None, int]:
+    """The level at which a gang's role must be in one domain, and its largest share on spot."""
+    if role.name == job.roles[0].name:
+        return job.required_level, job.spot_percent
+    return role.required_level, role.spot_percent
 
 
 def _may_stay(problem: Problem, job: Job, assignment: Assignment) -> bool:
@@ -31,12 +59,11 @@ def _may_stay(problem: Problem, job: Job, assignment: Assignment) -> bool:
     rows = [problem.node_index.get(name) for name in assignment.nodes]
     return all(
         row is not None and problem.nodes[row].usable and role.eligible >> row & 1 for row in rows
-    ) and _in_one_domain(problem, job, assignment.nodes)
+    ) and (job.gang or in_one_domain(problem, job.required_level, assignment.nodes))
 
 
-def _in_one_domain(problem: Problem, job: Job, nodes: Iterable[NodeName]) -> bool:
-    """Whether nodes are in one domain of the level that the job requires, if it requires one."""
-    level = job.required_level
+def in_one_domain(problem: Problem, level: int | None, nodes: Iterable[NodeName]) -> bool:
+    """Whether nodes are in one domain of a level, if one is required."""
     return level is None or len({domain_of(problem, name, level) for name in nodes}) <= 1
 
 
@@ -46,9 +73,20 @@ def is_on_spot(problem: Problem, assignment: Assignment) -> bool:
 
 
 def spot_share_holds(problem: Problem, job: Job, placed: Assignments) -> bool:
-    """Whether no more of the replicas are on spot nodes than the job allows."""
+    """Whether no more of the replicas are on spot nodes than the job allows, or a gang's roles."""
+    if not job.companions:
+        return _spot_share_holds(problem, job.spot_percent, placed)
+    return all(
+        _spot_share_holds(
+            problem, limits_of(job, role)[1], tuple(a for a in placed if a.role == role.name)
+        )
+        for role in job.roles
+    )
+
+
+def _spot_share_holds(problem: Problem, percent: int, placed: Assignments) -> bool:
     on_spot = sum(is_on_spot(problem, assignment) for assignment in placed)
-    return on_spot * 100 <= job.spot_percent * len(placed)
+    return on_spot * 100 <= percent * len(placed)
 
 
 def within_spot_share(problem: Problem, job: Job, placed: Assignments) -> Assignments:

@@ -93,10 +93,12 @@ def in_the_way(ledger: Ledger, request: Request) -> Callable[[Job, Assignments],
 
 def _near_rows(ledger: Ledger, request: Request) -> bytes:
     """Mark each node that the request could use, or that shares power with such a node."""
-    eligible, power = ledger.eligible(request.role.eligible), ledger.power
-    near = np.zeros(len(eligible), dtype=np.bool_)
-    for device_pool in ledger.device_pools.get(request.gpu_type, ()):
-        near[device_pool.rows] = eligible[device_pool.rows]
+    power, near = ledger.power, np.zeros(len(ledger.problem.nodes), dtype=np.bool_)
+    beside = [(role, kind) for role in request.job.companions for kind in role.yields]
+    for role, kind in ((request.role, request.gpu_type), *beside):
+        eligible = ledger.eligible(role.eligible)
+        for device_pool in ledger.pools_of(kind):
+            near[device_pool.rows] |= eligible[device_pool.rows]
     shared = np.zeros(len(power.left), dtype=np.bool_)
     shared[power.domains[near]] = True
     shared[-1] = False

@@ -80,7 +80,8 @@ def _place_elsewhere(ledger: Ledger, lost: Iterable[Movable]) -> bool:
 
 def _elsewhere(ledger: Ledger, movable: Movable) -> Assignments | None:
     job, first = movable.job, movable.assignments[0]
-    role, replicas = job.role(first.role), tuple(a.replica for a in movable.assignments)
+    role, mine = job.role(first.role), movable.assignments
+    replicas = tuple(each.replica for each in (mine[: job.size(mine)] if job.gang else mine))
     request = Request(job, role, first.gpu_type, replicas)
     assignments = place(ledger, request)
     if assignments is None and job.gang and len(replicas) > role.least:

@@ -1,6 +1,7 @@
 """What could move to make room: gangs and replicas on one node, as arrays to search all at once.
 
-A gang that spans nodes stays: wherever it went, it would need as many of them again.
+A gang that spans nodes stays: wherever it went, it would need as many of them again. So does one of
+several roles.
 """
 
 from collections import defaultdict
@@ -147,9 +148,9 @@ def _units(ledger: Ledger) -> Iterator[tuple[Job, Assignments]]:
     """What could move together, whether or not it is on one node."""
     for name, assignments in ledger.placed.items():
         job = ledger.problem.job_by_name[name]
-        if job.gang and not job.pinned:
+        if job.gang and not job.pinned and not job.companions:
             yield job, assignments
-        elif not job.pinned:
+        elif not job.gang and not job.pinned:
             yield from ((job, (assignment,)) for assignment in assignments)
 
 

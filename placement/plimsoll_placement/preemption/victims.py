@@ -100,17 +100,16 @@ def _could_pay(problem: Problem, request: Request, loss: int) -> bool:
 
 
 def _has_spare(job: Job, assignments: Assignments) -> bool:
-    return job.gang and len(assignments) > job.roles[0].least
+    return job.gang and job.size(assignments) > job.roles[0].least
 
 
 def _beyond_least(ledger: Ledger, job: Job, assignments: Assignments) -> Assignments:
     """What a gang could do without; nothing on closed nodes, where it cannot restart smaller."""
     if not job.gang or moves_off_closed(ledger.problem, job, assignments):
         return ()
-    kept = assignments[: job.roles[0].least]
-    if not spot_share_holds(ledger.problem, job, kept):
-        return ()
-    return assignments[len(kept) :]
+    beyond = job.beyond_least(assignments)
+    kept = tuple(each for each in assignments if each not in beyond)
+    return beyond if spot_share_holds(ledger.problem, job, kept) else ()
 
 
 def _may_stop(

@@ -36,7 +36,7 @@ def _guarantees_are_met(problem: Problem) -> bool:
 
 
 def _has_one_size(job: Job) -> bool:
-    return job.gang and job.is_running and job.roles[0].counts == (len(job.running),)
+    return job.gang and job.is_running and job.roles[0].counts == (job.size(job.running),)
 
 
 def _may_gain(job: Job, placed: Assignments) -> bool:

@@ -81,7 +81,7 @@ def lost_beyond(job: Job, was: Assignments, now: Assignments) -> int:
 
     To be resized is what elastic gangs are for: that has its price, but no budget.
     """
-    is_resized = now and len(now) != len(job.running)
+    is_resized = now and job.size(now) != job.size(job.running)
     return 0 if is_resized or not job.gang else max(0, lost_work(job, now) - lost_work(job, was))
 
 

@@ -44,16 +44,22 @@ def least_use(
         placed = placements.get(job.name, ())
         if not placed or (floor is not None and job.priority < floor):
             continue
-        for kind, milli in _least_by_type(job, placed).items():
+        for kind, milli in least_by_type(job, placed).items():
             for queue in problem.queue_chain.get(job.queue, ()):
                 usage[queue, kind] += milli
     return usage
 
 
-def _least_by_type(job: Job, placed: Assignments) -> dict[GpuType, int]:
-    if job.gang:
+def least_by_type(job: Job, placed: Assignments) -> dict[GpuType, int]:
+    """Milli-GPUs by type of what a job has, a gang at its least size."""
+    if job.gang and not job.companions:
         return {placed[0].gpu_type: least_milli(job)}
     held: dict[GpuType, int] = defaultdict(int)
+    if job.gang:
+        for name, kind in {each.role: each.gpu_type for each in placed}.items():
+            role = job.role(name)
+            held[kind] += role.least * role.pods_per_replica * role.shape.gpu_milli
+        return held
     for assignment in placed:
         held[assignment.gpu_type] += job.role(assignment.role).shape.gpu_milli * len(
             assignment.nodes

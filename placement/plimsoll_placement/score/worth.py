@@ -55,9 +55,12 @@ def price_key(job: Job, role: Role) -> tuple[int, int, int, int]:
 
     Milli-GPUs of a pod, its draw, milli-GPUs of its gang, seconds at stake.
     """
-    gang = max(role.least, 1) if job.gang else 1
     milli, seconds = role.shape.gpu_milli, job.restart_seconds + job.checkpoint_seconds
-    return milli, role.shape.draw_milli, milli * role.pods_per_replica * gang, seconds
+    if job.companions:
+        lost = least_milli(job)
+    else:
+        lost = milli * role.pods_per_replica * (max(role.least, 1) if job.gang else 1)
+    return milli, role.shape.draw_milli, lost, seconds
 
 
 def price_class(node: Node) -> tuple[int, int, int]:
@@ -155,7 +158,7 @@ def worth(problem: Problem, job: Job, placed: Assignments, weight: int) -> int:
     useful = served_milli(job, placed) * problem.weights.horizon_seconds
     index = problem.node_index
     pods = [(a.role, name) for a in placed for name in a.nodes if name in index]
-    if job.gang and crosses(problem, job, (name for _, name in pods)):
+    if job.gang and crosses(problem, job, (n for role, n in pods if role == job.roles[0].name)):
         lost_percent = crossing_percent(problem, job, placed[0].gpu_type)
         useful = useful * (WHOLE_PERCENT - lost_percent) // WHOLE_PERCENT
     price = sum(

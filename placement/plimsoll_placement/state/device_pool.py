@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
+from plimsoll_placement.model import NO_GPUS, WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.problem import Problem
 
 Ints = NDArray[np.int64]
+ENDLESS = 1 << 31
+"""Stands for no limit to a number of pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,8 @@ class DevicePool:
     def room(self, requested_milli: int) -> Ints:
         """How many pods that ask for this much the devices of each row have room for."""
         granted = self.granted_milli(requested_milli)
-        if granted is None:
-            return np.zeros(len(self.rows), dtype=np.int64)
+        if not granted:
+            return np.full(len(self.rows), self._without_devices(granted), dtype=np.int64)
         if granted >= WHOLE_GPU_MILLI:
             return self.whole // (granted // WHOLE_GPU_MILLI)
         return np.maximum(self.free // granted, 0).sum(axis=1)
@@ -56,11 +58,15 @@ class DevicePool:
     def has(self, position: int, requested_milli: int) -> bool:
         """Whether one row has room for a pod that asks for this much."""
         granted = self.granted_milli(requested_milli)
-        if granted is None:
-            return False
+        if not granted:
+            return self._without_devices(granted) > 0
         if granted >= WHOLE_GPU_MILLI:
             return int(self.whole[position]) * WHOLE_GPU_MILLI >= granted
         return bool((self.free[position] >= granted).any())
+
+    def _without_devices(self, granted_milli: int | None) -> int:
+        """The room for pods that take no device: none where what they ask for cannot be had."""
+        return 0 if granted_milli is None else ENDLESS
 
     def take(self, position: int, requested_milli: int) -> tuple[int, ...]:
         """Take devices of a row for one pod; a fraction takes the fullest that fits.
@@ -68,6 +74,8 @@ class DevicePool:
         Returns the devices taken.
         """
         granted = self.granted_milli(requested_milli) or 0
+        if not granted:
+            return ()
         free: list[int] = self.free[position].tolist()
         if granted >= WHOLE_GPU_MILLI:
             whole = [device for device, milli in enumerate(free) if milli == WHOLE_GPU_MILLI]
@@ -99,6 +107,13 @@ class DevicePool:
         """Let nothing more be taken from a row."""
         self.free[position] = np.minimum(self.free[position], 0)
         self.milli[position] = self.whole[position] = 0
+
+
+def hosts(problem: Problem) -> DevicePool:
+    """All nodes, for pods that take no device."""
+    count = len(problem.nodes)
+    nothing = np.full((count, 1), -1, dtype=np.int64)
+    return DevicePool(NO_GPUS, WHOLE_GPU_MILLI, np.arange(count, dtype=np.int64), nothing)
 
 
 def device_pools(problem: Problem) -> dict[GpuType, tuple[DevicePool, ...]]:

@@ -61,7 +61,8 @@ class Fragmentation:
     @cached_property
     def _came(self) -> tuple[Arrival, ...]:
         """All pods that came, past and present."""
-        present = arrivals(role for job in self._problem.jobs for role in job.roles)
+        roles = (role for job in self._problem.jobs for role in job.roles)
+        present = arrivals(role for role in roles if role.shape.gpu_milli)
         return *self._problem.past, *present
 
     def _of(self, gpu_type: GpuType) -> Prospects:
@@ -102,6 +103,8 @@ def _without(free: Ints, granted_milli: int, pods: int) -> Ints:
     if granted_milli >= WHOLE_GPU_MILLI:
         whole = free == WHOLE_GPU_MILLI
         return np.where(whole & (whole.cumsum(axis=1) <= pods * granted_milli // 1000), 0, free)
+    if not granted_milli:
+        return free
     after, rows = free.copy(), np.arange(len(free))
     for _ in range(pods):
         fullest = np.where(after >= granted_milli, after, WHOLE_GPU_MILLI + 1).argmin(axis=1)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_placement.model import (
+    NO_GPUS,
     WHOLE_GPU_MILLI,
     Assignment,
     Assignments,
@@ -28,7 +29,7 @@ from plimsoll_placement.model import (
 )
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import domain_of, pod_price, price_class, price_key
-from plimsoll_placement.state.device_pool import DevicePool, Ints, device_pools
+from plimsoll_placement.state.device_pool import DevicePool, Ints, device_pools, hosts
 from plimsoll_placement.state.fragmentation import Fragmentation
 from plimsoll_placement.state.occupancy import Occupancy
 from plimsoll_placement.state.power_budgets import Power
@@ -72,6 +73,7 @@ class Ledger:
         self.open = np.array([n.open and n.usable for n in nodes], dtype=np.bool_)
         self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
         self.device_pools: dict[GpuType, tuple[DevicePool, ...]] = device_pools(problem)
+        self.hosts = hosts(problem)
         self.placed: dict[JobName, Assignments] = {}
         self._held: dict[tuple[JobName, Assignment], tuple[Held, ...]] = {}
         """What each pod has of every replica that is in `placed`, by whichever way it came in."""
@@ -208,9 +210,8 @@ class Ledger:
 
     def _count_spare(self, job: Job) -> None:
         """Record what a gang has beyond its least size, as `Victim` counts it."""
-        role = job.roles[0]
-        if job.gang and role.counts[-1] > role.least:
-            beyond = self.placed.get(job.name, ())[role.least :]
+        if job.gang and len(job.roles[0].counts) > 1:
+            beyond = job.beyond_least(self.placed.get(job.name, ()))
             pods = (pod for each in beyond for pod in self._movable_pods(job, each))
             self.occupancy.grown(job, pods)
 
@@ -336,9 +337,11 @@ class Ledger:
         """How many pods of a role one row of a device pool has room for now, power aside."""
         row, shape = int(device_pool.rows[position]), role.shape
         granted = device_pool.granted_milli(shape.gpu_milli)
-        if not granted:
+        if granted is None:
             return 0
-        if granted >= WHOLE_GPU_MILLI:
+        if not granted:
+            room = int(self.slots[row])
+        elif granted >= WHOLE_GPU_MILLI:
             room = int(device_pool.whole[position]) * WHOLE_GPU_MILLI // granted
         else:
             room = sum(free // granted for free in device_pool.free[position].tolist() if free > 0)
@@ -349,9 +352,13 @@ class Ledger:
             rooms.append(int(self.memory[row]) // shape.memory_bytes)
         return max(0, min(rooms))
 
+    def pools_of(self, gpu_type: GpuType) -> tuple[DevicePool, ...]:
+        """The devices of a type; for pods without GPUs, all nodes."""
+        return (self.hosts,) if gpu_type == NO_GPUS else self.device_pools.get(gpu_type, ())
+
     def pool_rows(self, gpu_type: GpuType, row: int) -> Iterator[tuple[DevicePool, int]]:
         """The device pools of a type that a node is in, each with its position there."""
-        for device_pool in self.device_pools.get(gpu_type, ()):
+        for device_pool in self.pools_of(gpu_type):
             position = device_pool.position.get(row)
             if position is not None:
                 yield device_pool, position

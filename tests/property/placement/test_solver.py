@@ -117,11 +117,12 @@ def test_pinned_jobs_stay_and_no_gang_is_split(problem: Problem) -> None:
         if job.pinned:
             assert set(placed) == set(job.running)
         elif job.gang and placed:
-            assert len(placed) in job.roles[0].counts
-            assert {len(assignment.nodes) for assignment in placed} == {
-                job.roles[0].pods_per_replica
-            }
-            assert len({assignment.gpu_type for assignment in placed}) == 1
+            sizes = zip(*(role.counts for role in job.roles), strict=True)
+            assert tuple(sum(a.role == role.name for a in placed) for role in job.roles) in sizes
+            for role in job.roles:
+                mine = [assignment for assignment in placed if assignment.role == role.name]
+                assert {len(assignment.nodes) for assignment in mine} <= {role.pods_per_replica}
+                assert len({assignment.gpu_type for assignment in mine}) <= 1
 
 
 def assert_settled(problem: Problem) -> None:

@@ -13,9 +13,11 @@ from support.problems.random_problems import drawn_problem
 RENAMED = GpuType("renamed")
 
 
-def drawn_broken_problem(rng: Random, *, nodes: int, jobs: int) -> Problem:
+def drawn_broken_problem(
+    rng: Random, *, nodes: int, jobs: int, companions: bool = False
+) -> Problem:
     """A problem whose plan was carried out, some of it to be kept, before up to three changes."""
-    problem = drawn_problem(rng, nodes=nodes, jobs=jobs)
+    problem = drawn_problem(rng, nodes=nodes, jobs=jobs, companions=companions)
     running = greedy_placements(problem)
     kept_percent = rng.choice((0, 50, 100))
     jobs_now = (

@@ -5,7 +5,7 @@ from itertools import chain, combinations, combinations_with_replacement, produc
 from math import prod
 
 from plimsoll_placement.check import violations
-from plimsoll_placement.model import Assignment, GpuType, Job, JobName, NodeName, Role
+from plimsoll_placement.model import NO_GPUS, Assignment, GpuType, Job, JobName, NodeName, Role
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Score
@@ -66,18 +66,24 @@ def _pinned(problem: Problem) -> Placements:
 
 def _options(problem: Problem, job: Job) -> set[Held]:
     if job.gang:
-        return {(), job.running, *_gangs(problem, job.roles[0])}
+        return {(), job.running, *_gangs(problem, job)}
     by_role = [list(_replicas(problem, job, role)) for role in job.roles]
     return {(), *(tuple(chain.from_iterable(held)) for held in product(*by_role))}
 
 
-def _gangs(problem: Problem, role: Role) -> Iterator[Held]:
+def _gangs(problem: Problem, job: Job) -> Iterator[Held]:
     """Which replica is where does not matter to a gang that changes."""
+    for size in range(len(job.roles[0].counts)):
+        parts = (list(_of_size(problem, role, role.counts[size])) for role in job.roles)
+        for held in product(*parts):
+            yield tuple(chain.from_iterable(held))
+
+
+def _of_size(problem: Problem, role: Role, size: int) -> Iterator[Held]:
     for gpu_type in role.yields:
         placements = _replica_placements(problem, role, gpu_type)
-        for size in role.counts:
-            for chosen in combinations_with_replacement(placements, size):
-                yield _numbered(role, chosen, range(size))
+        for chosen in combinations_with_replacement(placements, size):
+            yield _numbered(role, chosen, range(size))
 
 
 def _replicas(problem: Problem, job: Job, role: Role) -> Iterator[Held]:
@@ -97,7 +103,8 @@ def _replica_placements(problem: Problem, role: Role, gpu_type: GpuType) -> list
     offering = [
         node.name
         for index, node in enumerate(problem.nodes)
-        if role.eligible >> index & 1 and any(d.gpu_type == gpu_type for d in node.devices)
+        if role.eligible >> index & 1
+        and (gpu_type == NO_GPUS or any(d.gpu_type == gpu_type for d in node.devices))
     ]
     pods = combinations_with_replacement(offering, role.pods_per_replica)
     return [(gpu_type, names) for names in pods]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from plimsoll_placement.model import (
+    NO_GPUS,
     Assignment,
     Devices,
     DomainName,
@@ -141,15 +142,36 @@ def a_mixable_role(
     )
 
 
+def a_companion(  # noqa: PLR0913  # as `a_role`
+    name: str = "launcher",
+    *,
+    counts: Sequence[int] = (1,),
+    gpu_milli: int = 0,
+    cpu_millis: int = 0,
+    types: Iterable[GpuType] = (NO_GPUS,),
+    eligible: int = ANY_NODE,
+) -> Role:
+    """A role of a gang that yields nothing, without GPUs if not told otherwise."""
+    return a_role(
+        name,
+        counts=counts,
+        gpu_milli=gpu_milli,
+        cpu_millis=cpu_millis,
+        rates=dict.fromkeys(types, 0),
+        eligible=eligible,
+    )
+
+
 def a_training_job(
     name: str = "train",
     *,
     worker: Role | None = None,
+    companions: Sequence[Role] = (),
     queue: str = "research",
     **fields: Unpack[JobFields],
 ) -> Job:
     """A gang of one role, a single worker with one GPU if not told otherwise."""
-    roles = (worker if worker is not None else a_role(),)
+    roles = (worker if worker is not None else a_role(), *companions)
     job = Job(JobName(name), QueueName(queue), priority=0, roles=roles, restart_seconds=600)
     return replace(job, **fields)
 

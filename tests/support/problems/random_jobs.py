@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from plimsoll_placement.model import Devices, GpuType, Job, Queue, Role
+from plimsoll_placement.model import NO_GPUS, Devices, GpuType, Job, Queue, Role, RoleName
 from support.problems.builders import GIB, a_mixable_role, a_role, a_training_job, an_inference_job
 from support.problems.random_clusters import GPU_TYPES, Mix, chance
 
@@ -36,6 +36,41 @@ def drawn_job(rng: Random, mix: Mix, index: int, nodes: int, queues: Sequence[Qu
         restart_seconds=rng.choice((600, 0, 5000)),
         checkpoint_seconds=rng.choice((300, 0)),
     )
+
+
+def with_companions(rng: Random, mix: Mix, job: Job, nodes: int) -> Job:
+    """The job, if it is a gang now and then with one or two more roles, with GPUs or without."""
+    if not job.gang or not chance(rng, 60):
+        return job
+    names = ("launcher", "actor")[: rng.randint(1, 2)]
+    roles = (_companion(rng, mix, job.roles[0], name, nodes) for name in names)
+    return replace(job, roles=(*job.roles, *roles))
+
+
+def _companion(rng: Random, mix: Mix, lead: Role, name: str, nodes: int) -> Role:
+    aim = _aim(rng, mix)
+    plain = _plain_role(rng, mix, aim, nodes)
+    kinds = dict.fromkeys(_rates(rng, mix, aim))
+    if chance(rng, 50):
+        plain = replace(plain, shape=replace(plain.shape, gpu_milli=0, draw_milli=0))
+        kinds = {NO_GPUS: None}
+    counts = rng.choice((_same, _growing))(lead)
+    return replace(
+        plain,
+        name=RoleName(name),
+        counts=counts,
+        yields={kind: (0,) * len(counts) for kind in kinds},
+        spot_percent=rng.choice((100, 0, 50)) if mix.spot else 0,
+        required_level=rng.choice((None, None, 0, 1)) if mix.topology else None,
+    )
+
+
+def _same(lead: Role) -> tuple[int, ...]:
+    return tuple(1 for _ in lead.counts)
+
+
+def _growing(lead: Role) -> tuple[int, ...]:
+    return tuple((count + 1) // 2 for count in lead.counts)
 
 
 def _with_draw(job: Job, percent: int) -> Job:

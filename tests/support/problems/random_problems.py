@@ -11,6 +11,7 @@ from random import Random
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.model import (
+    NO_GPUS,
     Assignment,
     Devices,
     GpuType,
@@ -33,7 +34,7 @@ from support.problems.random_clusters import (
     power_domains,
     queues,
 )
-from support.problems.random_jobs import drawn_job
+from support.problems.random_jobs import drawn_job, with_companions
 
 LEVELS = ("zone", "rack")
 PROPOSALS = 3
@@ -43,18 +44,27 @@ ALLOWANCES = (None, 0, 500_000, 5_000_000)
 """In milli-GPU-seconds: no budget, none left, room for a small gang, and for a few."""
 
 
-def random_problem(seed: int, nodes: int, jobs: int) -> Problem:
+def random_problem(seed: int, nodes: int, jobs: int, *, companions: bool = False) -> Problem:
     """The same problem for the same seed, as large as wanted."""
-    return drawn_problem(Random(seed), nodes=nodes, jobs=jobs)
+    return drawn_problem(Random(seed), nodes=nodes, jobs=jobs, companions=companions)
 
 
-def drawn_problem(rng: Random, *, nodes: int, jobs: int) -> Problem:
-    """A problem with that many nodes and jobs, some of which run; then the cluster may shrink."""
+def drawn_problem(rng: Random, *, nodes: int, jobs: int, companions: bool = False) -> Problem:
+    """A problem with that many nodes and jobs, some of which run; then the cluster may shrink.
+
+    With `companions` some gangs have several roles, and some nodes no GPUs.
+    """
     mix = drawn_mix(rng)
     domains, tree = tuple(power_domains(rng, mix)), tuple(queues(rng, mix))
+    drawn_nodes = tuple(drawn_node(rng, mix, index, domains) for index in range(nodes))
+    drawn_jobs = tuple(drawn_job(rng, mix, index, nodes, tree) for index in range(jobs))
+    if companions:
+        bare = (replace(node, devices=()) if chance(rng, 20) else node for node in drawn_nodes)
+        drawn_nodes = tuple(bare)
+        drawn_jobs = tuple(with_companions(rng, mix, job, nodes) for job in drawn_jobs)
     fresh = Problem(
-        nodes=tuple(drawn_node(rng, mix, index, domains) for index in range(nodes)),
-        jobs=tuple(drawn_job(rng, mix, index, nodes, tree) for index in range(jobs)),
+        nodes=drawn_nodes,
+        jobs=drawn_jobs,
         queues=tree,
         power_domains=domains,
         levels=LEVELS,
@@ -110,10 +120,13 @@ def _node_named(problem: Problem, name: NodeName) -> Node:
 
 
 def _random_placement(rng: Random, problem: Problem, job: Job) -> tuple[Assignment, ...]:
-    return tuple(a for role in job.roles for a in _random_replicas(rng, problem, job, role))
+    size = rng.randrange(len(job.roles[0].counts)) if job.companions else None
+    return tuple(a for role in job.roles for a in _random_replicas(rng, problem, job, role, size))
 
 
-def _random_replicas(rng: Random, problem: Problem, job: Job, role: Role) -> Iterator[Assignment]:
+def _random_replicas(
+    rng: Random, problem: Problem, job: Job, role: Role, size: int | None
+) -> Iterator[Assignment]:
     """Replicas on nodes that suit each pod by itself, if there are any; often all on one node."""
     suitable = {gpu_type: _suitable(problem, job, role, gpu_type) for gpu_type in role.yields}
     types = [gpu_type for gpu_type, nodes in suitable.items() if nodes]
@@ -122,7 +135,7 @@ def _random_replicas(rng: Random, problem: Problem, job: Job, role: Role) -> Ite
     gpu_type = rng.choice(types)
     nodes = suitable[gpu_type]
     places = nodes if chance(rng, 40) else [rng.choice(nodes)]
-    for replica in range(rng.choice(role.counts)):
+    for replica in range(rng.choice(role.counts) if size is None else role.counts[size]):
         chosen = tuple(rng.choice(places) for _ in range(role.pods_per_replica))
         yield Assignment(role.name, replica, gpu_type, chosen)
 
@@ -133,7 +146,10 @@ def _suitable(problem: Problem, job: Job, role: Role, gpu_type: GpuType) -> list
         for index, node in enumerate(problem.nodes)
         if role.eligible >> index & 1
         and (job.spot_percent or not node.spot)
-        and any(_could_serve(each, gpu_type, role.shape.gpu_milli) for each in node.devices)
+        and (
+            gpu_type == NO_GPUS
+            or any(_could_serve(each, gpu_type, role.shape.gpu_milli) for each in node.devices)
+        )
     ]
 
 

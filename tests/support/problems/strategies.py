@@ -15,18 +15,24 @@ sources = st.randoms(use_true_random=False)
 
 
 def problems(*, most_nodes: int = 8, most_jobs: int = 8) -> SearchStrategy[Problem]:
-    """Half drawn choice by choice, which shrinks well; half by a seed, which varies more."""
+    """Half drawn choice by choice, which shrinks well; half by a seed, which varies more.
+
+    In half of both some gangs have several roles.
+    """
     nodes, jobs = st.integers(2, most_nodes), st.integers(0, most_jobs)
-    by_choice = st.builds(drawn_problem, sources, nodes=nodes, jobs=jobs)
-    by_seed = st.builds(random_problem, st.integers(0, 1_000_000), nodes, jobs)
+    companions = st.booleans()
+    by_choice = st.builds(drawn_problem, sources, nodes=nodes, jobs=jobs, companions=companions)
+    seeds = st.integers(0, 1_000_000)
+    by_seed = st.builds(random_problem, seeds, nodes, jobs, companions=companions)
     return st.one_of(by_choice, by_seed)
 
 
 def broken_problems(*, most_nodes: int = 8, most_jobs: int = 12) -> SearchStrategy[Problem]:
     """Problems in which what runs breaks rules, half of them drawn as in `problems`."""
     nodes, jobs = st.integers(2, most_nodes), st.integers(1, most_jobs)
-    seeds = st.builds(Random, st.integers(0, 1_000_000))
-    return st.builds(drawn_broken_problem, st.one_of(sources, seeds), nodes=nodes, jobs=jobs)
+    rng = st.one_of(sources, st.builds(Random, st.integers(0, 1_000_000)))
+    drawn = {"nodes": nodes, "jobs": jobs, "companions": st.booleans()}
+    return st.builds(drawn_broken_problem, rng, **drawn)
 
 
 def shuffled(problem: Problem, rng: Random) -> Problem:

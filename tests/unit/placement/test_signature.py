@@ -33,6 +33,8 @@ OTHER_ROLE: Mapping[str, list[Any]] = {
     "wanted_milli": [5000],
     "wanted_count": [1],
     "uncapped_draw_milli": [900],
+    "spot_percent": [50],
+    "required_level": [0],
 }
 """For each field values other than the role's."""
 

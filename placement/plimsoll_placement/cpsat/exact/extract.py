@@ -67,5 +67,7 @@ def _batch_hints(
     is_split = any(size.crosses for size in batch.sizes) and crosses(
         problem, batch.job, (problem.nodes[row].name for row in rows)
     )
+    counts, reached = batch.job.roles[0].counts, batch.job.size(assignments)
     for size in batch.sizes:
-        yield size.chosen, int(size.replicas == len(mine) and size.crosses == is_split)
+        is_chosen = bool(mine) and counts[size.place] == reached and size.crosses == is_split
+        yield size.chosen, int(is_chosen)

@@ -24,7 +24,8 @@ class _Demand:
         self.cpu_millis.add(terms, shape.cpu_millis)
         self.memory_bytes.add(terms, shape.memory_bytes)
         self.slots.add(terms)
-        self.gpus.setdefault(gpu_type, {}).setdefault(shape.gpu_milli, Sum()).add(terms)
+        if shape.gpu_milli:
+            self.gpus.setdefault(gpu_type, {}).setdefault(shape.gpu_milli, Sum()).add(terms)
 
 
 def fit(variables: Variables) -> None:

@@ -1,4 +1,7 @@
-"""Gangs: they stay, run anew with one of the allowed counts on one GPU type, or wait."""
+"""Gangs: they stay, run anew with one of the allowed counts on one GPU type, or wait.
+
+The companions of one that runs anew do so as well, each on one type, at the same size.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,7 +11,8 @@ from plimsoll_placement.cpsat.exact.linear import covers, same
 from plimsoll_placement.cpsat.exact.rows import Rooms, by_domain, rooms
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Size, Variables
 from plimsoll_placement.cpsat.sums import Sum
-from plimsoll_placement.model import GpuType, Job
+from plimsoll_placement.model import GpuType, Job, Role
+from plimsoll_placement.placing.place import role_view
 from plimsoll_placement.placing.retention import stayable
 from plimsoll_placement.score.worth import WHOLE_PERCENT, crossing_percent
 
@@ -20,22 +24,41 @@ def add_gang(variables: Variables, job: Job) -> None:
         stays = variables.yes_or_no()
         variables.kept.append(Kept(job, home, stays))
         ways.append(stays)
-    for gpu_type in sorted(job.roles[0].yields):
-        batch = _batch(variables, job, gpu_type)
-        if batch is not None:
-            variables.batches.append(batch)
-            ways += [size.chosen for size in batch.sizes]
+    leading = _batches(variables, job, job.roles[0])
+    ways += [size.chosen for batch in leading for size in batch.sizes]
     if ways:
         variables.model.add_at_most_one(ways)
+    for role in job.companions:
+        _accompany(variables, job, role, leading)
 
 
-def _batch(variables: Variables, job: Job, gpu_type: GpuType) -> Batch | None:
-    role = job.roles[0]
+def _batches(variables: Variables, job: Job, role: Role) -> list[Batch]:
+    """A role's new replicas, by GPU type."""
+    found = (_batch(variables, job, role, gpu_type) for gpu_type in sorted(role.yields))
+    batches = [batch for batch in found if batch is not None]
+    variables.batches.extend(batches)
+    return batches
+
+
+def _accompany(variables: Variables, job: Job, role: Role, leading: Sequence[Batch]) -> None:
+    """A companion runs anew if the leading role does, at the same size."""
+    counts = job.roles[0].counts
+    mine = _batches(variables, role_view(job, role), role)
+    for at, count in enumerate(counts):
+        leads, follows = Sum(), Sum()
+        for batch in leading:
+            leads.add((size.chosen, 1) for size in batch.sizes if size.replicas == count)
+        for batch in mine:
+            follows.add((size.chosen, 1) for size in batch.sizes if size.place == at)
+        same(variables.model, leads, follows)
+
+
+def _batch(variables: Variables, job: Job, role: Role, gpu_type: GpuType) -> Batch | None:
     room = rooms(variables.remains, job, role, gpu_type)
-    sizes = tuple(_sizes(variables, job, gpu_type, sum(room.values())))
+    sizes = tuple(_sizes(variables, job, role, gpu_type, sum(room.values())))
     if not sizes:
         return None
-    most = role.counts[-1] * role.pods_per_replica
+    most = max(role.counts) * role.pods_per_replica
     room = {row: min(most, fits) for row, fits in room.items()}
     pods = {row: variables.up_to(fits) for row, fits in room.items()}
     replicas = Sum().add((size.chosen, size.replicas) for size in sizes)
@@ -47,16 +70,17 @@ def _batch(variables: Variables, job: Job, gpu_type: GpuType) -> Batch | None:
     return batch
 
 
-def _sizes(variables: Variables, job: Job, gpu_type: GpuType, room: int) -> Iterator[Size]:
+def _sizes(
+    variables: Variables, job: Job, role: Role, gpu_type: GpuType, room: int
+) -> Iterator[Size]:
     """A choice for each count that fits; two if it matters whether the gang crosses domains."""
-    role = job.roles[0]
     lost_percent = crossing_percent(variables.remains.scope.problem, job, gpu_type)
-    for count in role.counts:
+    for place, count in enumerate(role.counts):
         pods = count * role.pods_per_replica
         if pods <= room:
-            yield Size(count, crosses=False, chosen=variables.yes_or_no())
+            yield Size(place, count, crosses=False, chosen=variables.yes_or_no())
             if job.preferred_level is not None and pods > 1 and lost_percent:
-                yield Size(count, crosses=True, chosen=variables.yes_or_no())
+                yield Size(place, count, crosses=True, chosen=variables.yes_or_no())
 
 
 def _stay_together(variables: Variables, batch: Batch, room: Rooms) -> None:
@@ -97,7 +121,7 @@ def _share_spot(variables: Variables, batch: Batch) -> None:
     on_spot = [count for row, count in batch.pods.items() if nodes[row].spot]
     if not on_spot or percent >= WHOLE_PERCENT:
         return
-    touched = variables.up_to(batch.role.counts[-1])
+    touched = variables.up_to(max(batch.role.counts))
     pods = Sum().add((count, 1) for count in on_spot)
     covers(variables.model, Sum().add([(touched, batch.role.pods_per_replica)]), pods)
     share = Sum().add(batch.replicas.terms, percent)

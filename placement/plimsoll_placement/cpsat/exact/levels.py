@@ -13,6 +13,7 @@ from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import GpuType, Job, QueueName
 from plimsoll_placement.score.bound import most_kept_and_admitted
+from plimsoll_placement.score.score import least_by_type
 from plimsoll_placement.score.worth import (
     WHOLE_PERCENT,
     crossing_percent,
@@ -102,17 +103,16 @@ def _least_use(variables: Variables, floor: int | None) -> Use:
         if floor is None or batch.job.priority >= floor:
             for queue in chain.get(batch.job.queue, ()):
                 for size in batch.sizes:
-                    use[queue, batch.gpu_type].add([(size.chosen, least_milli(batch.job))])
+                    milli = batch.role.least_gpu_milli
+                    use[queue, batch.gpu_type].add([(size.chosen, milli)])
                 if not batch.sizes:
                     milli = batch.role.pods_per_replica * batch.role.shape.gpu_milli
                     use[queue, batch.gpu_type].add(batch.replicas.terms, milli)
     for kept in variables.kept:
         if floor is None or kept.job.priority >= floor:
-            milli = (
-                least_milli(kept.job) if kept.job.gang else held_milli(kept.job, kept.assignments)
-            )
             for queue in chain.get(kept.job.queue, ()):
-                use[queue, kept.assignments[0].gpu_type].add([(kept.stays, milli)])
+                for gpu_type, milli in least_by_type(kept.job, kept.assignments).items():
+                    use[queue, gpu_type].add([(kept.stays, milli)])
     return use
 
 
@@ -156,7 +156,8 @@ def _admitted(variables: Variables, priority: int, standing: int) -> Level:
 def _gangs(variables: Variables, priority: int) -> Iterator[tuple[Job, Sum]]:
     """The ways in which each gang of a priority runs."""
     for batch in variables.batches:
-        if batch.sizes and batch.job.priority == priority:
+        leads = batch.role.name == batch.job.roles[0].name
+        if batch.sizes and leads and batch.job.priority == priority:
             yield batch.job, Sum().add((size.chosen, 1) for size in batch.sizes)
     for kept in variables.kept:
         if kept.job.gang and kept.job.priority == priority:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from plimsoll_placement.cpsat.exact.scope import Remains
-from plimsoll_placement.model import GpuType, Job, Node, Role, Shape
+from plimsoll_placement.model import NO_GPUS, GpuType, Job, Node, Role, Shape
 from plimsoll_placement.score.worth import domain_of
 
 Rooms = dict[int, int]
@@ -47,6 +47,8 @@ def _room(remains: Remains, row: int, shape: Shape) -> int:
 
 def _devices_room(node: Node, gpu_type: GpuType, shape: Shape) -> int:
     """How many pods its devices could serve if all were free for them."""
+    if gpu_type == NO_GPUS:
+        return node.pod_slots
     total = 0
     for devices in node.devices:
         granted = devices.granted_milli(shape.gpu_milli) if devices.gpu_type == gpu_type else None

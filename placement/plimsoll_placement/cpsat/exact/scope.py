@@ -121,7 +121,8 @@ class Remains:
             rest.cpu_millis -= shape.cpu_millis
             rest.memory_bytes -= shape.memory_bytes
             rest.slots -= 1
-            rest.requested_millis.setdefault(assignment.gpu_type, []).append(shape.gpu_milli)
+            if shape.gpu_milli:
+                rest.requested_millis.setdefault(assignment.gpu_type, []).append(shape.gpu_milli)
             for domain in node.power_domains:
                 self.drawn_microwatts[domain] += shape.draw_milli * node.busy_milliwatts
 

@@ -24,8 +24,12 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Size:
-    """Whether a gang has this many replicas, within one domain of its preferred level or across."""
+    """Whether a gang has this many replicas, within one domain of its preferred level or across.
 
+    `place` is the position of that number in the role's counts.
+    """
+
+    place: int
     replicas: int
     crosses: bool
     chosen: IntVar

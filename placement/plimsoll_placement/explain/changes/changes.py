@@ -7,7 +7,7 @@ the waiting job.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from plimsoll_placement.explain.shortage.amounts import (
     counted,
@@ -19,6 +19,7 @@ from plimsoll_placement.explain.shortage.amounts import (
     power,
 )
 from plimsoll_placement.model import (
+    NO_GPUS,
     WHOLE_GPU_MILLI,
     Devices,
     DomainName,
@@ -188,10 +189,15 @@ class NewNodes:
         return AddNodes(node, self.role, self.count).applied(problem, job)
 
     def sentence(self) -> str:
-        """Such as: add 2 nodes with 4 × NVIDIA-L4 each."""
-        (devices,) = self.node.devices
-        each = gpus_of(sum(devices.free_milli), devices.gpu_type)
-        return f"add {counted(self.count, 'node')} with {each}{' each' if self.count > 1 else ''}"
+        """Such as: add 2 nodes with 4 × NVIDIA-L4 each; without GPUs, with what else they need."""
+        node = self.node
+        parts = [gpus_of(sum(each.free_milli), each.gpu_type) for each in node.devices]
+        if not parts:
+            parts += [cpu(node.cpu_millis)] if node.cpu_millis else []
+            parts += [memory(node.memory_bytes)] if node.memory_bytes else []
+        having = f" with {listed(parts)}" if parts else ""
+        each = " each" if having and self.count > 1 else ""
+        return f"add {counted(self.count, 'node')}{having}{each}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,34 +246,40 @@ class RaisePower:
 
 @dataclass(frozen=True, slots=True)
 class WidenTopology:
-    """Let the pods be in one domain of a wider level, or anywhere if that is None."""
+    """Let the pods be in one domain of a wider level, or anywhere if that is None.
+
+    Those of the job, or of the role of a gang that has a level of its own.
+    """
 
     narrow: str
     wide: str
     level: int | None
+    role: RoleName | None = None
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The job requires the wider level."""
-        return problem, replace(job, required_level=self.level)
+        """The job, or the role, requires the wider level."""
+        return problem, _limited(job, self.role, required_level=self.level)
 
     def sentence(self) -> str:
         """Such as: allow block instead of rack."""
-        return f"allow {self.wide} instead of {self.narrow}"
+        return f"allow {self.wide} instead of {self.narrow}{_for(self.role)}"
 
 
 @dataclass(frozen=True, slots=True)
 class AllowSpot:
-    """Let a larger share of the job's replicas be on spot nodes."""
+    """Let a larger share of replicas be on spot nodes: of the job, or of a role with its own."""
 
     percent: int
+    role: RoleName | None = None
 
     def applied(self, problem: Problem, job: Job) -> tuple[Problem, Job]:
-        """The job allows that share."""
-        return problem, replace(job, spot_percent=self.percent)
+        """The job, or the role, allows that share."""
+        return problem, _limited(job, self.role, spot_percent=self.percent)
 
     def sentence(self) -> str:
         """Such as: allow spot nodes for 50 % of its replicas."""
-        return f"allow spot nodes for {self.percent} % of its replicas"
+        whose = f"the replicas of role {self.role}" if self.role else "its replicas"
+        return f"allow spot nodes for {self.percent} % of {whose}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +297,7 @@ class AdmitNodes:
     def sentence(self) -> str:
         """Such as: select and tolerate 3 more nodes with NVIDIA-L4."""
         more = counted(self.mask.bit_count(), "more node")
-        return f"select and tolerate {more} with {self.gpu_type}"
+        return f"select and tolerate {more}{_with_type(self.gpu_type)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +314,7 @@ class ReopenNodes:
 
     def sentence(self) -> str:
         """Such as: reopen 2 closed nodes with NVIDIA-L4."""
-        return f"reopen {counted(len(self.nodes), 'closed node')} with {self.gpu_type}"
+        return f"reopen {counted(len(self.nodes), 'closed node')}{_with_type(self.gpu_type)}"
 
 
 def _with_nodes(
@@ -320,6 +332,22 @@ def _opened(job: Job, name: RoleName, mask: int) -> Job:
         return replace(role, eligible=role.eligible | mask) if role.name == name else role
 
     return replace(job, roles=tuple(opened(role) for role in job.roles))
+
+
+def _limited(job: Job, name: RoleName | None, **limits: Any) -> Job:  # noqa: ANN401 - of either
+    """The job with other limits; if a role is named, that role instead."""
+    if name is None:
+        return replace(job, **limits)
+    roles = (replace(role, **limits) if role.name == name else role for role in job.roles)
+    return replace(job, roles=tuple(roles))
+
+
+def _for(role: RoleName | None) -> str:
+    return f" for role {role}" if role else ""
+
+
+def _with_type(gpu_type: GpuType) -> str:
+    return f" with {gpu_type}" if gpu_type != NO_GPUS else ""
 
 
 def _on(nodes: Mapping[NodeName, object]) -> str:

@@ -25,11 +25,21 @@ from plimsoll_placement.explain.changes.changes import (
 from plimsoll_placement.explain.changes.freeing import Freed, freed_gpus
 from plimsoll_placement.explain.changes.rooms import Rooms, cheapest_extra
 from plimsoll_placement.explain.request import ALL_PERCENT
-from plimsoll_placement.explain.shortage.diagnosis import spot_pods
+from plimsoll_placement.explain.shortage.diagnosis import sharing_spot, spot_pods
 from plimsoll_placement.explain.shortage.missing_power import draw_of_pod, power_gaps
-from plimsoll_placement.explain.shortage.node_index import Bools, NodeIndex, node_index
+from plimsoll_placement.explain.shortage.node_index import Bools, NodeIndex, node_index, others_room
 from plimsoll_placement.explain.shortage.shortage import Shortage
-from plimsoll_placement.model import WHOLE_GPU_MILLI, Devices, Job, Node, NodeName, Role, Shape
+from plimsoll_placement.model import (
+    WHOLE_GPU_MILLI,
+    Devices,
+    Job,
+    Node,
+    NodeName,
+    Role,
+    RoleName,
+    Shape,
+)
+from plimsoll_placement.placing.place import role_view
 from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Ledger
 
@@ -54,6 +64,16 @@ class Stuck:
     least_draws: Mapping[NodeName, int]
 
     @property
+    def view(self) -> Job:
+        """The job with the limits of this role."""
+        return role_view(self.job, self.role)
+
+    @property
+    def limited(self) -> RoleName | None:
+        """The role, if its limits are its own and not the job's."""
+        return self.role.name if self.role in self.job.companions else None
+
+    @property
     def offered(self) -> NodeIndex:
         """All nodes with the type."""
         return node_index(self.ledger, self.role, self.shortage.ask.gpu_type)
@@ -65,9 +85,10 @@ class Stuck:
 
     def numbers(self, at: NodeIndex) -> Ints:
         """The domain of each entry, if all pods of a group must share one."""
-        if self.job.required_level is None or self.shortage.ask.group_pods == 1:
+        level = self.view.required_level
+        if level is None or self.shortage.ask.group_pods == 1:
             return np.zeros_like(at.rows)
-        return self.ledger.domains(self.job.required_level)[at.rows]
+        return self.ledger.domains(level)[at.rows]
 
 
 def remedies(stuck: Stuck) -> list[Ladder]:
@@ -91,12 +112,10 @@ def last_resorts(stuck: Stuck) -> list[Ladder]:
     """The same plus, whatever the cluster lacks, nodes of another kind that have it."""
     ask, shape = stuck.shortage.ask, stuck.role.shape
     whole, part = divmod(shape.gpu_milli, WHOLE_GPU_MILLI)
-    devices = (
-        Devices(ask.gpu_type, (part,), part)
-        if part
-        else Devices(ask.gpu_type, (WHOLE_GPU_MILLI,) * whole)
-    )
-    node = Node(NodeName("new"), (devices,), shape.cpu_millis, shape.memory_bytes, pod_slots=1)
+    devices = [Devices(ask.gpu_type, (WHOLE_GPU_MILLI,) * whole)] if whole else []
+    if part:
+        devices = [Devices(ask.gpu_type, (part,), part)]
+    node = Node(NodeName("new"), tuple(devices), shape.cpu_millis, shape.memory_bytes, pod_slots=1)
     return [*remedies(stuck), (NewNodes(node, ask.role, ask.pods),)]
 
 
@@ -108,22 +127,24 @@ def _limits(stuck: Stuck) -> Ladder:
 
 
 def _widening(stuck: Stuck) -> Ladder:
-    level, levels = stuck.job.required_level, stuck.ledger.problem.levels
+    level, levels, name = stuck.view.required_level, stuck.ledger.problem.levels, stuck.limited
     if level is None:
         return ()
-    wider = [WidenTopology(levels[level], levels[at], at) for at in reversed(range(level))]
-    return (*wider, WidenTopology(levels[level], "any nodes", None))
+    wider = [WidenTopology(levels[level], levels[at], at, name) for at in reversed(range(level))]
+    return (*wider, WidenTopology(levels[level], "any nodes", None, name))
 
 
 def _spot(stuck: Stuck) -> Ladder:
     at = stuck.offered.usable(spot=True)
-    total = sum(role.least for role in stuck.job.roles)
-    if stuck.job.spot_percent >= ALL_PERCENT or not at.room[at.spot].any():
+    total = sum(role.least for role in sharing_spot(stuck.job, stuck.role))
+    if stuck.view.spot_percent >= ALL_PERCENT or not at.room[at.spot].any():
         return ()
     steady = int(at.room[~at.spot].sum()) // stuck.role.pods_per_replica
     least = -(-ALL_PERCENT * (stuck.role.least - steady) // total)
-    percents = {ALL_PERCENT, max(least, stuck.job.spot_percent + 1)}
-    return tuple(AllowSpot(percent) for percent in sorted(percents) if percent <= ALL_PERCENT)
+    percents = {ALL_PERCENT, max(least, stuck.view.spot_percent + 1)}
+    return tuple(
+        AllowSpot(percent, stuck.limited) for percent in sorted(percents) if percent <= ALL_PERCENT
+    )
 
 
 def _powers(stuck: Stuck) -> Ladder:
@@ -176,7 +197,8 @@ def _resources(stuck: Stuck) -> Ladder:
     missing = {row: _headroom(ledger, row, shape, 1) for row in at.rows.tolist()}
     costs = np.array([_weight(missing[row], shape) for row in at.rows.tolist()], dtype=np.int64)
     extra = cheapest_extra(
-        Rooms(at.room, at.devices, costs, one * 3000, stuck.numbers(at)), stuck.shortage.ask.pods
+        Rooms(at.room, _could_hold(stuck, at), costs, one * 3000, stuck.numbers(at)),
+        stuck.shortage.ask.pods,
     )
     if not extra:
         return ()
@@ -187,6 +209,20 @@ def _resources(stuck: Stuck) -> Ladder:
         for row in (int(at.rows[entry]),)
     )
     return (FreeResources(more),)
+
+
+def _could_hold(stuck: Stuck, at: NodeIndex) -> Ints:
+    """Pods that could be on each node if it had the CPU, memory and pod slots.
+
+    Those with GPUs need a node with these GPUs, whoever holds the rest; others can go elsewhere, so
+    that no more is asked of a node than it has while nothing of ours is on it.
+    """
+    if stuck.role.shape.gpu_milli:
+        return at.devices
+    room, vacant = at.room.copy(), stuck.vacant
+    known = at.rows < len(vacant.problem.nodes)
+    room[known] = np.maximum(room[known], others_room(vacant, at.rows[known], stuck.role.shape))
+    return room
 
 
 def _headroom(ledger: Ledger, row: int, shape: Shape, pods: int) -> Headroom:
@@ -226,7 +262,7 @@ def _admitting(stuck: Stuck) -> Ladder:
 
 
 def _spot_allowed(stuck: Stuck, at: NodeIndex) -> Bools:
-    return ~at.spot if spot_pods(stuck.job, stuck.role) == 0 else np.ones_like(at.spot)
+    return ~at.spot if spot_pods(stuck.view, stuck.role) == 0 else np.ones_like(at.spot)
 
 
 def _least_and_all(stuck: Stuck, offered: NodeIndex, more: Bools) -> list[set[int]]:
@@ -248,7 +284,7 @@ def _adding(stuck: Stuck) -> Ladder:
     mask = (1 << len(stuck.vacant.problem.nodes)) - 1
     known = replace(stuck.role, eligible=stuck.role.eligible & mask)
     empty = node_index(stuck.vacant, known, ask.gpu_type)
-    at = empty.usable(spot=spot_pods(stuck.job, stuck.role) > 0)
+    at = empty.usable(spot=spot_pods(stuck.view, stuck.role) > 0)
     numbers = stuck.numbers(here)
     have = np.bincount(numbers, here.room, 1)[stuck.numbers(at)]
     if not at.room.any():

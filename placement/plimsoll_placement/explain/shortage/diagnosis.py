@@ -22,7 +22,7 @@ from plimsoll_placement.explain.shortage.shortage import (
     Shortage,
 )
 from plimsoll_placement.model import GpuType, Job, QueueName, Role
-from plimsoll_placement.placing.place import Request, place
+from plimsoll_placement.placing.place import Request, place_alone, role_view
 from plimsoll_placement.state.device_pool import Ints
 from plimsoll_placement.state.ledger import Ledger
 
@@ -46,7 +46,8 @@ def place_until_stuck(ledger: Ledger, job: Job) -> Role | None:
 
 def role_shortages(ledger: Ledger, job: Job, role: Role) -> tuple[Shortage, ...]:
     """What a role that cannot be placed lacks on each type, the closest type first."""
-    found = [_diagnosed(_Case.of(ledger, job, role, gpu_type)) for gpu_type in role.yields]
+    view = role_view(job, role)
+    found = [_diagnosed(_Case.of(ledger, view, role, gpu_type)) for gpu_type in role.yields]
     return tuple(sorted(found, key=lambda s: (-s.nearness, s.ask.gpu_type)))
 
 
@@ -54,8 +55,8 @@ def _assignments(ledger: Ledger, job: Job, role: Role) -> bool:
     before = ledger.placed.get(job.name, ())
     replicas = tuple(range(role.least))
     for part in [replicas][: role.least] if job.gang else [(replica,) for replica in replicas]:
-        requests = (Request(job, role, kind, part) for kind in role.yields)
-        if all(place(ledger, request) is None for request in requests):
+        requests = (Request(role_view(job, role), role, kind, part) for kind in role.yields)
+        if all(place_alone(ledger, request) is None for request in requests):
             mine = ledger.placed.get(job.name, ())
             ledger.give_back(job, [a for a in mine if a not in before])
             return False
@@ -108,9 +109,14 @@ def _ask(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType) -> Ask:
     return Ask(role.name, gpu_type, role.shape, groups, replicas * role.pods_per_replica, level)
 
 
+def sharing_spot(job: Job, role: Role) -> tuple[Role, ...]:
+    """The roles that share the limit to the replicas on spot nodes: in a gang each has its own."""
+    return (role,) if job.gang else job.roles
+
+
 def spot_pods(job: Job, role: Role) -> int:
     """How many pods of a role may be on spot nodes if no other role uses the share."""
-    allowed = sum(each.least for each in job.roles) * job.spot_percent // 100
+    allowed = sum(each.least for each in sharing_spot(job, role)) * job.spot_percent // 100
     return min(allowed, role.least) * role.pods_per_replica
 
 

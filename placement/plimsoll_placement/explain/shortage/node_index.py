@@ -69,7 +69,7 @@ class NodeIndex:
 
 def node_index(ledger: Ledger, role: Role, gpu_type: GpuType) -> NodeIndex:
     """All nodes that offer a type, as a role sees them."""
-    device_pools, shape = ledger.device_pools.get(gpu_type, ()), role.shape
+    device_pools, shape = ledger.pools_of(gpu_type), role.shape
     rows = _joined([device_pool.rows for device_pool in device_pools])
     return NodeIndex(
         rows=rows,
@@ -83,7 +83,7 @@ def node_index(ledger: Ledger, role: Role, gpu_type: GpuType) -> NodeIndex:
             [_grants(device_pool, shape.gpu_milli) for device_pool in device_pools]
         ).astype(np.bool_),
         devices=_joined([device_pool.room(shape.gpu_milli) for device_pool in device_pools]),
-        others=_others(ledger, rows, shape),
+        others=others_room(ledger, rows, shape),
         free_milli=_joined(
             [_most_free(device_pool, shape.gpu_milli) for device_pool in device_pools]
         ),
@@ -98,7 +98,8 @@ def _joined(parts: list[Ints]) -> Ints:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
-def _others(ledger: Ledger, rows: Ints, shape: Shape) -> Ints:
+def others_room(ledger: Ledger, rows: Ints, shape: Shape) -> Ints:
+    """Pods for which each of these rows has CPU, memory and slots."""
     room = ledger.slots[rows]
     if shape.cpu_millis:
         room = np.minimum(room, ledger.cpu[rows] // shape.cpu_millis)
@@ -116,6 +117,8 @@ def _most_free(device_pool: DevicePool, requested_milli: int) -> Ints:
     granted = device_pool.granted_milli(requested_milli)
     if granted is None:
         return np.zeros(len(device_pool.rows), dtype=np.int64)
+    if not granted:
+        return np.full(len(device_pool.rows), WHOLE_GPU_MILLI, dtype=np.int64)
     if granted >= WHOLE_GPU_MILLI:
         return device_pool.whole * WHOLE_GPU_MILLI
     return device_pool.free.max(axis=1, initial=0)
@@ -126,6 +129,8 @@ def _total_pods(device_pool: DevicePool, requested_milli: int) -> Ints:
     granted = device_pool.granted_milli(requested_milli)
     if granted is None:
         return np.zeros_like(device_pool.devices)
+    if not granted:
+        return device_pool.room(requested_milli)
     if granted >= WHOLE_GPU_MILLI:
         return device_pool.devices // (granted // WHOLE_GPU_MILLI)
     return device_pool.devices * (WHOLE_GPU_MILLI // granted)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from plimsoll_placement.explain.shortage.amounts import cpu, gpus, gpus_of, listed, memory, power
 from plimsoll_placement.explain.shortage.shortage import Ask, Reason, Shortage
-from plimsoll_placement.model import WHOLE_GPU_MILLI
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Shape
 
 
 def full(shortage: Shortage, *, alone: bool) -> str:
@@ -22,12 +22,28 @@ def _needed(shortage: Shortage, beside: str = "") -> str:
 
 def _pods_needed(shortage: Shortage, beside: str) -> str:
     ask = shortage.ask
+    if not ask.shape.gpu_milli:
+        return _plain_pods(ask)
     each = gpus_of(ask.shape.gpu_milli, ask.gpu_type) + beside
     if ask.pods == 1:
         return each + _on_one(ask)
     if ask.shape.gpu_milli == WHOLE_GPU_MILLI and not beside:
         return gpus_of(ask.gpu_milli, ask.gpu_type)
     return f"{ask.pods} {_holders(shortage)} with {each} each"
+
+
+def _plain_pods(ask: Ask) -> str:
+    """Pods without GPUs, by what they take instead."""
+    pods, parts = f"{ask.pods} {'pods' if ask.pods > 1 else 'pod'}", _other_parts(ask.shape)
+    if not parts:
+        return pods
+    return f"{pods} with {listed(parts)}{' each' if ask.pods > 1 else ''}"
+
+
+def _other_parts(shape: Shape) -> list[str]:
+    """What a pod takes besides GPUs."""
+    parts = [cpu(shape.cpu_millis)] if shape.cpu_millis else []
+    return parts + ([memory(shape.memory_bytes)] if shape.memory_bytes else [])
 
 
 def _is_part(ask: Ask) -> bool:
@@ -102,12 +118,12 @@ def _of_which(shortage: Shortage) -> str:
 
 
 def _by_eligible_nodes(shortage: Shortage, **_: bool) -> str:
-    nodes = shortage.nodes
+    nodes, having = shortage.nodes, " with these GPUs" if shortage.ask.shape.gpu_milli else ""
     if nodes.eligible:
         closed = f"all {nodes.eligible} nodes" if nodes.eligible > 1 else "the only node"
-        which = f"{closed} with these GPUs that it may run on {_are(nodes.eligible)} closed"
+        which = f"{closed}{having} that it may run on {_are(nodes.eligible)} closed"
         return f"needs {_needed(shortage)}; {which}"
-    which = f"none of the {nodes.offering} nodes with these GPUs"
+    which = f"none of the {nodes.offering} nodes{having}"
     return f"needs {_needed(shortage)}; its selectors, affinity and tolerations admit {which}"
 
 
@@ -128,9 +144,7 @@ def _by_spot_share(shortage: Shortage, **_: bool) -> str:
 
 
 def _by_others(shortage: Shortage, **_: bool) -> str:
-    shape = shortage.ask.shape
-    parts = [cpu(shape.cpu_millis)] if shape.cpu_millis else []
-    parts += [memory(shape.memory_bytes)] if shape.memory_bytes else []
+    parts = _other_parts(shortage.ask.shape)
     beside = f" with {listed(parts)}" if parts and shortage.ask.pods == 1 else ""
     if parts and not beside:
         beside = f"{',' if len(parts) > 1 else ' and'} {listed(parts)}"
@@ -147,7 +161,8 @@ def _others_left(shortage: Shortage) -> str:
     if others.memory_bytes < shape.memory_bytes:
         free.append(memory(others.memory_bytes))
     if free:
-        return f"nodes with such GPUs free have at most {listed(free)} left"
+        where = "nodes with such GPUs free" if shape.gpu_milli else "nodes that it may use"
+        return f"{where} have at most {listed(free)} left"
     return f"there are CPU, memory and pod slots for {others.pods} of {shortage.ask.pods} pods"
 
 

@@ -1,15 +1,18 @@
 """What holds of each job: wrong in one way, it is caught by the rule that names it."""
 
+from dataclasses import replace
+
 import pytest
 
 from plimsoll_placement.check import Rule, violations
-from plimsoll_placement.model import Job, Node
+from plimsoll_placement.model import NO_GPUS, Assignment, Job, Node, NodeName
 from plimsoll_placement.problem import Problem
 from support.problems.builders import (
     A100,
     H100,
     T4,
     Placements,
+    a_companion,
     a_mixable_role,
     a_node,
     a_problem,
@@ -257,6 +260,80 @@ def test_what_changed_about_a_pinned_job_is_not_held_against_the_plan() -> None:
     job = a_training_job(worker=worker, running=gang_on("n0", "gone", "n1"), pinned=True)
     nodes = (a_node(usable=False, spot=True), a_node("n1", open=False))
     assert violations(one_job(job, *nodes), placed(train=job.running)) == ()
+
+
+# Roles of a gang
+
+
+def with_launcher_and_loaders() -> Job:
+    """Two or four workers, a loader for two of them, and a launcher."""
+    companions = (a_companion(counts=(1, 1)), a_companion("loader", counts=(1, 2)))
+    return a_training_job(worker=a_role(counts=(2, 4)), companions=companions)
+
+
+def beside(role: str, *nodes: str) -> tuple[Assignment, ...]:
+    return gang_on(*nodes, role=role, gpu_type=NO_GPUS)
+
+
+def test_all_roles_of_a_gang_grow_together() -> None:
+    problem, launcher = one_job(with_launcher_and_loaders()), beside("launcher", "n1")
+    two, four = gang_on("n0", "n0"), gang_on("n0", "n0", "n0", "n0")
+    one_loader, two_loaders = beside("loader", "n1"), beside("loader", "n1", "n1")
+    assert violations(problem, placed(train=(*two, *launcher, *one_loader))) == ()
+    assert violations(problem, placed(train=(*four, *launcher, *two_loaders))) == ()
+    assert broken_rules(problem, placed(train=(*two, *launcher, *two_loaders))) == [Rule.ONE_SIZE]
+    assert broken_rules(problem, placed(train=(*four, *launcher, *one_loader))) == [Rule.ONE_SIZE]
+
+
+def test_no_role_of_a_gang_is_left_out() -> None:
+    plan = placed(train=(*gang_on("n0", "n0"), *beside("loader", "n1")))
+    problem = one_job(with_launcher_and_loaders())
+    assert broken_rules(problem, plan) == [Rule.REPLICA_COUNT, Rule.ONE_SIZE]
+
+
+def test_who_needs_no_gpus_may_be_on_a_node_without_and_holds_none() -> None:
+    job = a_training_job(companions=(a_companion(),))
+    problem = one_job(job, a_node(), a_node("plain", gpus=0))
+    assert violations(problem, placed(train=(*gang_on("n0"), *beside("launcher", "plain")))) == ()
+    holding = gang_on("n0", role="launcher")
+    assert broken_rules(problem, placed(train=(*gang_on("n0"), *holding))) == [Rule.GPU_TYPE]
+
+
+def test_who_needs_no_gpus_takes_cpu_like_others() -> None:
+    job = a_training_job(companions=(a_companion(cpu_millis=2000),))
+    problem = one_job(job, a_node(cpu_millis=1000))
+    assert broken_rules(problem, placed(train=(*gang_on("n0"), *beside("launcher", "n0")))) == [
+        Rule.CPU
+    ]
+
+
+def test_each_role_of_a_gang_has_a_gpu_type_of_its_own() -> None:
+    job = a_training_job(
+        worker=a_role(counts=(2,)),
+        companions=(a_companion("actor", gpu_milli=1000, counts=(2,), types=(H100, T4)),),
+    )
+    problem = one_job(job, a_node(), a_node("t4", gpu_type=T4))
+    workers = gang_on("n0", "n0")
+    actors = gang_on("t4", "t4", role="actor", gpu_type=T4)
+    assert violations(problem, placed(train=(*workers, *actors))) == ()
+    mixed = (on("t4", role="actor", gpu_type=T4), on("n0", role="actor", replica=1))
+    assert broken_rules(problem, placed(train=(*workers, *mixed))) == [Rule.ONE_GPU_TYPE]
+
+
+def test_spot_and_topology_are_limited_by_role() -> None:
+    loaders = replace(a_companion("loader", counts=(2,)), spot_percent=50, required_level=1)
+    job = a_training_job(worker=a_role(counts=(2,)), companions=(loaders,))
+    spot = replace(in_rack("c", "r2"), spot=True)
+    nodes = (in_rack("a", "r1"), in_rack("b", "r2"), spot, replace(spot, name=NodeName("d")))
+    problem = one_job(job, *nodes, levels=RACKS)
+    workers = gang_on("a", "b")
+    assert violations(problem, placed(train=(*workers, *beside("loader", "b", "c")))) == ()
+    together = placed(train=(*workers, *beside("loader", "c", "d")))
+    assert broken_rules(problem, together) == [Rule.SPOT_SHARE]
+    apart = placed(train=(*workers, *beside("loader", "a", "b")))
+    assert broken_rules(problem, apart) == [Rule.TOPOLOGY]
+    worker_on_spot = placed(train=(*gang_on("a", "c"), *beside("loader", "b", "b")))
+    assert broken_rules(problem, worker_on_spot) == [Rule.SPOT_SHARE]
 
 
 # Spot

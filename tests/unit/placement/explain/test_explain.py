@@ -20,11 +20,13 @@ from plimsoll_placement.model import DomainName, Job, JobName, QueueName, Role
 from plimsoll_placement.problem import Problem
 from support.problems.builders import (
     A100,
+    ANY_NODE,
     GIB,
     H100,
     L4,
     T4,
     Placements,
+    a_companion,
     a_mixable_role,
     a_node,
     a_power_domain,
@@ -359,6 +361,64 @@ def test_cpu_that_suffices_for_some_of_the_pods_is_counted_in_pods() -> None:
             "there are CPU, memory and pod slots for 2 of 3 pods"
         ),
     )
+
+
+# Roles of a gang
+
+
+def launched(*, cpu: int = 1, eligible: int = ANY_NODE, **limits: int) -> Job:
+    """A waiting gang of two workers, with a launcher that has limits of its own."""
+    launcher = a_companion(cpu_millis=cpu * 1000, counts=(1,), eligible=eligible)
+    companions = (replace(launcher, **limits),)
+    worker = a_role(counts=(2,))
+    return a_training_job("waits", worker=worker, companions=companions)
+
+
+def test_a_launcher_that_has_no_room_is_named() -> None:
+    problem = a_problem([a_node(), a_node("plain", gpus=0)], [launched(cpu=128)])
+    assert explained(problem, {}) == (
+        "CannotFit",
+        "role launcher needs 1 pod with 128 CPU; nodes that it may use have at most 96 CPU left",
+    )
+    assert remedies(problem, {}) == ["add 1 node with 128 CPU"]
+
+
+def test_what_would_make_room_for_a_launcher_is_said() -> None:
+    busy = a_training_job("busy", worker=a_role(cpu_millis=80_000))
+    problem = a_problem([a_node()], [busy, launched(cpu=32)])
+    placements = placed(busy=gang_on("n0"))
+    assert explained(problem, placements)[0] == "InsufficientResources"
+    assert "free 16 CPU on one node (n0)" in remedies(problem, placements)
+
+
+def test_a_launcher_may_be_admitted_to_more_nodes() -> None:
+    problem = a_problem([a_node(), a_node("plain", gpus=0)], [launched(eligible=0)])
+    assert explained(problem, {}) == (
+        "NoEligibleNode",
+        (
+            "role launcher needs 1 pod with 1 CPU; "
+            "its selectors, affinity and tolerations admit none of the 2 nodes"
+        ),
+    )
+    assert remedies(problem, {}) == ["select and tolerate 1 more node"]
+
+
+def test_closed_nodes_may_be_reopened_for_a_launcher() -> None:
+    nodes = [a_node(), a_node("plain", gpus=0, open=False)]
+    problem = a_problem(nodes, [launched(eligible=0b10)])
+    assert "reopen 1 closed node" in remedies(problem, {})
+
+
+def test_a_role_with_limits_of_its_own_is_named_where_they_would_be_relaxed() -> None:
+    loaders = a_companion("loader", counts=(2,), cpu_millis=64_000)
+    spot = [a_node(), a_node("n1", spot=True)]
+    on_demand = a_training_job("waits", companions=(loaders,))
+    allowed = "allow spot nodes for 50 % of the replicas of role loader"
+    assert allowed in remedies(a_problem(spot, [on_demand]), {})
+    racks = [a_node("n0", topology=("r0",)), a_node("n1", topology=("r1",))]
+    near = a_training_job("waits", companions=(replace(loaders, required_level=0),))
+    wider = "allow any nodes instead of rack for role loader"
+    assert wider in remedies(a_problem(racks, [near], levels=("rack",)), {})
 
 
 # Who holds it
