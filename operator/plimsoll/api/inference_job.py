@@ -1,5 +1,6 @@
 """The InferenceJob: roles of replicas that serve a load within a service level."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -79,6 +80,11 @@ class InferenceJobSpec(ApiModel):
     """What requests are promised."""
     scaling: Scaling = Scaling()
     """How fast replicas follow the load."""
+
+    @property
+    def milli_gpus_by_role(self) -> Mapping[str, int]:
+        """GPUs of each pod by role, in thousandths of a device."""
+        return {role.name: role.milli_gpus_per_pod for role in self.roles}
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:

@@ -1,5 +1,6 @@
 """The TrainingJob: a gang of workers that does a given amount of work and ends."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, ClassVar, Final, Literal, Self
 
@@ -11,6 +12,8 @@ from plimsoll.api.parts.batch import BATCH_STAYS, SAMPLES_ARE_COUNTED, Batch, Pl
 from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.parts.gang import MAX_WORKERS, MOST_TYPES, Accelerator, Workers
+from plimsoll.api.parts.gang_roles import MOST_ROLES as MOST_GANG_ROLES
+from plimsoll.api.parts.gang_roles import WORKER, GangRole, SuccessPolicy
 from plimsoll.api.parts.placement import (
     JOB_NAME,
     QUEUE_STAYS,
@@ -59,6 +62,34 @@ _MEMORY_CHOOSES_TYPES: Final = Rule(
     " || self.accelerators.size() == 0",
     "chooses GPU types where accelerators names none: remove one of the two",
     ".workers.minMemoryPerGPU",
+)
+_ROLES_STAY: Final = Rule(
+    "oldSelf.spec.suspend || self.spec.suspend"
+    " || (has(self.status) ? !has(oldSelf.status) || self.status != oldSelf.status"
+    " : has(oldSelf.status))"
+    " || (has(self.spec.roles) ? has(oldSelf.spec.roles) && self.spec.roles == oldSelf.spec.roles"
+    " : !has(oldSelf.spec.roles))",
+    "can change only while the job is suspended: set suspend to true first",
+    ".spec.roles",
+)
+_SUCCESS_OF_A_ROLE: Final = Rule(
+    "!has(self.successPolicy) || !has(self.successPolicy.role)"
+    f" || self.successPolicy.role == '{WORKER}'"
+    " || (has(self.roles) && self.roles.exists(r, r.name == self.successPolicy.role))",
+    f"must be {WORKER}, or the name of one of roles",
+    ".successPolicy.role",
+)
+_ROLES_ARE_OURS: Final = Rule(
+    "!has(self.workloadRef) || !has(self.roles) || self.roles.size() == 0",
+    "must be empty: the workload says what its pods are",
+    ".roles",
+)
+_GANG_IS_BOUNDED: Final = Rule(
+    "!has(self.roles) || (has(self.workers.max) ? self.workers.max : self.workers.min)"
+    " + self.roles.map(r, !has(r.replicas) ? 1 : has(r.replicas.max) ? r.replicas.max"
+    f" : has(r.replicas.min) ? r.replicas.min : 1).sum() <= {MAX_WORKERS}",
+    f"has, with the workers, more than {MAX_WORKERS} pods: lower workers.max, or the replicas",
+    ".roles",
 )
 _PAUSE_GROWS: Final = Rule(
     "duration(self.initial) <= duration(self.max)",
@@ -167,6 +198,9 @@ class TrainingJobSpec(ApiModel):
         SAMPLES_ARE_COUNTED,
         _MEMORY_CHOOSES_TYPES,
         WORKLOAD_STAYS,
+        _SUCCESS_OF_A_ROLE,
+        _ROLES_ARE_OURS,
+        _GANG_IS_BOUNDED,
     )
 
     queue: ResourceName = "default"
@@ -177,6 +211,11 @@ class TrainingJobSpec(ApiModel):
     """Whether the job saves and gives up its place until this is false again."""
     workers: Workers
     """The gang of workers."""
+    roles: Annotated[tuple[GangRole, ...], Field(max_length=MOST_GANG_ROLES), keyed_by("name")] = ()
+    """What the workers need beside them, such as a launcher or data loaders: all start together or
+    none does."""
+    success_policy: SuccessPolicy = SuccessPolicy()
+    """When the job is done."""
     accelerators: Annotated[
         tuple[Accelerator, ...], Field(max_length=MOST_TYPES), keyed_by("type")
     ] = ()
@@ -201,6 +240,12 @@ class TrainingJobSpec(ApiModel):
     """The adopted workload that the job stands for; set by Plimsoll. That workload's controller
     makes the pods and retries them."""
 
+    @property
+    def milli_gpus_by_role(self) -> Mapping[str, int]:
+        """GPUs of each pod by role, in thousandths of a device."""
+        others = {role.name: role.milli_gpus_per_replica for role in self.roles}
+        return {WORKER: self.workers.milli_gpus_per_worker, **others}
+
     @model_validator(mode="after")
     def _leave_time_to_save(self) -> Self:
         grace = self.workers.template.spec.termination_grace_period_seconds
@@ -211,6 +256,15 @@ class TrainingJobSpec(ApiModel):
     def _choose_types_once(self) -> Self:
         least = self.workers.min_memory_per_gpu
         _MEMORY_CHOOSES_TYPES.require(holds=least is None or not self.accelerators)
+        return self
+
+    @model_validator(mode="after")
+    def _name_roles(self) -> Self:
+        names = {WORKER, *(role.name for role in self.roles)}
+        _SUCCESS_OF_A_ROLE.require(holds=self.success_policy.role in names)
+        _ROLES_ARE_OURS.require(holds=self.workload_ref is None or not self.roles)
+        pods = self.workers.most + sum(role.replicas.most for role in self.roles)
+        _GANG_IS_BOUNDED.require(holds=not self.roles or pods <= MAX_WORKERS)
         return self
 
     @model_validator(mode="after")
@@ -229,7 +283,7 @@ class TrainingPlacement(ApiModel):
     generation: Count | None = None
     """Spec generation it was decided for."""
     accelerator_type: Word
-    """GPU type of all workers."""
+    """GPU type of the workers."""
     pool: Word
     """GPUPool of the first worker; `assignments` has the others'."""
     workers: Count
@@ -237,7 +291,7 @@ class TrainingPlacement(ApiModel):
     batch: PlacedBatch | None = None
     """Batch of a step, if the spec has one."""
     assignments: Annotated[tuple[Assignment, ...], Field(max_length=MAX_WORKERS), ATOMIC] = ()
-    """The node of each worker."""
+    """The node of each worker, and of each replica of the other roles."""
 
 
 class WorkerFailure(ApiModel):
@@ -319,7 +373,7 @@ class TrainingJobStatus(ApiModel):
 class TrainingJob(Resource):
     """A gang of workers that trains a model on any of several GPU types, and then ends."""
 
-    model_config = cel_rules(JOB_NAME, _TEMPLATE_STAYS)
+    model_config = cel_rules(JOB_NAME, _TEMPLATE_STAYS, _ROLES_STAY)
 
     definition: ClassVar[Definition] = Definition(
         kind="TrainingJob",

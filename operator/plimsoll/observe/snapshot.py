@@ -40,8 +40,6 @@ from plimsoll.vocabulary.reasons import Reason
 JobName = NewType("JobName", str)
 """A job as `Kind/namespace/name`."""
 
-WORKER = "worker"
-"""The name of the single role of a training job."""
 TARGET = "target"
 """The name of the single role of a job with a target."""
 
@@ -278,10 +276,11 @@ class JobView:
 
 def _named_levels(job: Job) -> Iterator[str]:
     if isinstance(job, TrainingJob):
+        yield from (role.topology.required for role in job.spec.roles if role.topology.required)
         parts = (job.spec.topology,)
     else:
         parts = tuple(role.topology for role in job.spec.roles)
-    return (name for part in parts for name in (part.required, part.preferred) if name)
+    yield from (name for part in parts for name in (part.required, part.preferred) if name)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from plimsoll.api.inference_job import InferenceJobSpec
 from plimsoll.api.kinds import Job
 from plimsoll.api.parts.conditions import is_true
 from plimsoll.api.parts.gang import Workers
+from plimsoll.api.parts.gang_roles import GangRole, replicas_beside
 from plimsoll.api.parts.placement import Admission
 from plimsoll.api.parts.roles import Role
 from plimsoll.api.templates.pod_template import PodTemplate
-from plimsoll.api.training_job import TrainingJob
+from plimsoll.api.training_job import TrainingJob, TrainingJobSpec
 from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.queue_access import NO_QUEUE, QueueAccess, Refusal
 from plimsoll.observe.readable import readable
@@ -84,6 +85,7 @@ def _templates(job: Job) -> Iterator[tuple[str, PodTemplate]]:
     """The templates of a job's pods, and the fields that hold them."""
     if isinstance(job, TrainingJob):
         yield "workers", job.spec.workers.template
+        yield from ((f"roles[{n}]", role.template) for n, role in enumerate(job.spec.roles))
     else:
         yield from ((f"roles[{n}]", role.template) for n, role in enumerate(job.spec.roles))
 
@@ -123,7 +125,8 @@ def _size(job: Job) -> Mapping[str, Any]:
     """The spec's size fields, limited to what the job has."""
     if isinstance(job, TrainingJob):
         placement = job.status.placement
-        return {"workers": _gang_up_to(job.spec.workers, placement.workers if placement else 0)}
+        workers = _gang_up_to(job.spec.workers, placement.workers if placement else 0)
+        return {"workers": workers, "roles": _roles_beside(job.spec, workers)}
     return _replicas_up_to(job.spec, _running_replicas(job))
 
 
@@ -132,6 +135,21 @@ def _gang_up_to(workers: Workers, most: int) -> Workers:
     counts = tuple(count for count in workers.counts if count <= most) or (most,)
     bounds = {"min": counts[0], "max": counts[-1]}
     return workers.model_copy(update={**bounds, "allowed": counts if workers.allowed else ()})
+
+
+def _roles_beside(spec: TrainingJobSpec, workers: Workers) -> tuple[GangRole, ...]:
+    """The other roles of a gang with as many replicas as they have beside fewer workers."""
+    bounds = [
+        {
+            "min": replicas_beside(spec.workers, role.replicas, workers.min),
+            "max": replicas_beside(spec.workers, role.replicas, workers.most),
+        }
+        for role in spec.roles
+    ]
+    return tuple(
+        role.model_copy(update={"replicas": role.replicas.model_copy(update=each)})
+        for role, each in zip(spec.roles, bounds, strict=True)
+    )
 
 
 def _running_replicas(job: Job) -> Counter[str]:

@@ -7,12 +7,13 @@ from the report itself.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from plimsoll.api.parts.gang_roles import WORKER
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.errors import NoWorker
 from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.tokens.claims import PodIdentity
-from plimsoll.observe.labels import REPLICA, REVISION
+from plimsoll.observe.labels import REPLICA, REVISION, ROLE
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.observe.views.pods import label_number
 from plimsoll.workers.messages import Report, amount
@@ -40,7 +41,7 @@ def worker_of(identity: PodIdentity, pod: Pod | None, resource: Resource | None)
     if pod is None or pod.metadata.uid != identity.uid:
         raise NoWorker(f"pod {where} no longer exists")
     job = resource if isinstance(resource, TrainingJob) else None
-    if job is None or not _owns(job, pod):
+    if job is None or not _owns(job, pod) or pod.metadata.labels.get(ROLE) != WORKER:
         raise NoWorker(f"pod {where} is no worker of a TrainingJob")
     labels = pod.metadata.labels
     return Worker(

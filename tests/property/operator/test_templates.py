@@ -101,6 +101,6 @@ def refused_or_used(template: Any) -> None:  # noqa: ANN401 - any JSON
     requests = effective_requests(pod_spec)
     assert 0 <= requests.cpu_millis <= LARGEST
     assert 0 <= requests.memory_bytes <= LARGEST
-    pod = with_access(pod_manifest(job, PLACEMENT, Gang(2)), "http://plimsoll")
+    pod = with_access(pod_manifest(job, PLACEMENT, Gang({"worker": 2})), "http://plimsoll")
     assert pod["spec"]["containers"]
     assert template_hashes(job.spec.workers.template, 1000)

@@ -5,13 +5,16 @@ What is refused must be refused by the API server; what is taken must harm nobod
 
 from typing import Any, Final
 
-from support.objects.manifests import Manifest, edited, inference_job, training_job
+from support.objects.manifests import Manifest, edited, gang_of_roles, inference_job, training_job
 
 _W: Final = "spec.workers"
 _T: Final = f"{_W}.template"
 _C: Final = f"{_T}.spec.containers.0"
 _NOTES: Final = f"{_T}.metadata.annotations"
 _HUGE: Final = 2**63 - 1
+
+
+_LOADERS: Final = {**gang_of_roles()["spec"]["roles"][1], "replicas": {"min": 1024}}
 
 
 def _nested(depth: int) -> Any:  # noqa: ANN401 - any JSON
@@ -75,6 +78,15 @@ TAKEN: Final[dict[str, Manifest]] = {
     "large": edited(training_job(), {_NOTES: {"a": "x" * 200_000}}),
     "foreign": edited(training_job(), {_NOTES: {"a": "\u202e\u0000ё🙂"}}),
     "many-workers": edited(training_job(), {f"{_W}.max": 4096, f"{_W}.min": 4096}),
+    "many-loaders": edited(
+        gang_of_roles(),
+        {
+            f"{_W}.max": 1023,
+            "spec.roles.1.replicas": {"min": 1024, "max": 1024},
+            "spec.roles.2": {**_LOADERS, "name": "reader"},
+            "spec.roles.3": {**_LOADERS, "name": "writer"},
+        },
+    ),
     "tiny": edited(training_job(), {f"{_W}.gpusPerWorker": "0.0000001"}),
     "thirsty": edited(
         training_job(), {f"{_C}.resources": {"requests": {"cpu": str(_HUGE), "memory": "8Ei"}}}

@@ -25,6 +25,16 @@ def training_job() -> Manifest:
     return _manifest("TrainingJob", "train", {"workers": workers, "accelerators": accelerators})
 
 
+def gang_of_roles() -> Manifest:
+    """Return a gang of two to four workers with a launcher, which decides, and loaders."""
+    roles = [
+        {"name": "launcher", "template": _TEMPLATE},
+        {"name": "loader", "replicas": {"min": 1, "max": 2}, "template": copy.deepcopy(_TEMPLATE)},
+    ]
+    more = {"spec.roles": roles, "spec.successPolicy": {"role": "launcher"}}
+    return edited(training_job(), more)
+
+
 def inference_job() -> Manifest:
     """Return a service of one role with one to three replicas."""
     role = {

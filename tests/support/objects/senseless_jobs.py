@@ -5,11 +5,12 @@ Most are refused by the schema of today; they may be there from before it.
 
 from typing import Any, Final
 
-from support.objects.manifests import Manifest, edited, inference_job, training_job
+from support.objects.manifests import Manifest, edited, gang_of_roles, inference_job, training_job
 
 _TEMPLATE: Final = "spec.workers.template"
 _POD: Final = f"{_TEMPLATE}.spec"
 _MAIN: Final = f"{_POD}.containers.0"
+_LAUNCHER: Final = "spec.roles.0.template.spec"
 _RATE: Final = "spec.accelerators.0.throughput.0.rate"
 
 
@@ -39,6 +40,9 @@ WRONG_IN_THE_TEMPLATE: Final[dict[str, Manifest]] = {
     "volume-mounts": edited(training_job(), {f"{_MAIN}.volumeMounts": 7}),
     "volumes": edited(training_job(), {f"{_POD}.volumes": 7}),
     "deep-spec": edited(training_job(), {f"{_POD}.unheardOf": nested(255)}),
+    "launcher-env": edited(gang_of_roles(), {f"{_LAUNCHER}.containers.0.env": 7}),
+    "launcher-volumes": edited(gang_of_roles(), {f"{_LAUNCHER}.volumes": 7}),
+    "launcher-deep": edited(gang_of_roles(), {f"{_LAUNCHER}.unheardOf": nested(255)}),
     "deep-metadata": edited(training_job(), {f"{_TEMPLATE}.metadata.unheardOf": nested(255)}),
 }
 """Each with a field of a type that pods do not have."""
@@ -63,6 +67,10 @@ BEYOND_NUMBERS: Final[dict[str, Manifest]] = {
         },
     ),
     "exponent": edited(training_job(), {f"{_MAIN}.resources": {"requests": {"memory": "1e1000"}}}),
+    "memory-of-a-launcher": edited(
+        gang_of_roles(),
+        {f"{_LAUNCHER}.containers.0.resources": {"requests": {"memory": "1e1000"}}},
+    ),
     "endless-work": _in_a_hurry("0.001"),
     "rate-near-nothing": _in_a_hurry("1e-330", "10"),
     "load-near-nothing": edited(

@@ -9,6 +9,7 @@ from support.objects.manifests import (
     H100,
     Manifest,
     edited,
+    gang_of_roles,
     gpu_pool,
     inference_job,
     job_queue,
@@ -272,6 +273,60 @@ TRAINING: Final = (
         {f"{_W}.template.spec.restartPolicy": "Always"},
         f"{_W}.template.spec.restartPolicy",
         "must be Never or OnFailure, or omitted",
+    ),
+    Wrong(
+        "a role that is called as the workers are",
+        gang_of_roles,
+        {f"{_R}.name": "worker", "spec.successPolicy.role": "worker"},
+        "spec.roles[0].name",
+        "must not be worker, which is the role of spec.workers: choose another name",
+    ),
+    Wrong(
+        "a launcher that never ends",
+        gang_of_roles,
+        {f"{_R}.template.spec.restartPolicy": "Always"},
+        "spec.roles[0].template.spec.restartPolicy",
+        "must be Never or OnFailure, or omitted",
+    ),
+    Wrong(
+        "GPU types for a role without GPUs",
+        gang_of_roles,
+        {f"{_R}.acceleratorTypes": [H100]},
+        "spec.roles[0].acceleratorTypes",
+        "chooses GPU types: set gpusPerReplica, or remove acceleratorTypes",
+    ),
+    Wrong(
+        "fewer loaders beside more workers",
+        gang_of_roles,
+        {"spec.roles.1.replicas": {"min": 3, "max": 2}},
+        "spec.roles[1].replicas.max",
+        "must be at least min: raise max or lower min",
+    ),
+    Wrong(
+        "success of a role that is not there",
+        gang_of_roles,
+        {"spec.successPolicy.role": "driver"},
+        "spec.successPolicy.role",
+        "must be worker, or the name of one of roles",
+    ),
+    Wrong(
+        "more pods in all roles than a gang may have",
+        gang_of_roles,
+        {f"{_W}.max": 3073, "spec.roles.1.replicas": {"min": 1, "max": 1024}},
+        "spec.roles",
+        "has, with the workers, more than 4096 pods: lower workers.max, or the replicas",
+    ),
+    Wrong(
+        "more roles than a gang may have",
+        gang_of_roles,
+        {
+            "spec.roles": [
+                {**gang_of_roles()["spec"]["roles"][0], "name": name} for name in "abcdefghi"
+            ],
+            "spec.successPolicy.role": "a",
+        },
+        "spec.roles",
+        "must have at most 8 items",
     ),
     Wrong(
         "a node chosen by hand",

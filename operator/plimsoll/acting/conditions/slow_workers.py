@@ -14,6 +14,7 @@ from typing import Final
 from plimsoll.acting.conditions.conditions import DAY, Fact, reported, whole_second
 from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.gang_roles import WORKER
 from plimsoll.api.parts.stragglers import MOST_REPLACED, MOST_SLOW, ReplacedWorker, SlowWorker
 from plimsoll.api.placement_policy import Stragglers
 from plimsoll.api.training_job import (
@@ -152,7 +153,7 @@ def _failures(
 def _with_events(
     step: Step, status: TrainingJobStatus, found: list[SlowWorker], turn: Turn
 ) -> Step:
-    pods = {pod.replica: pod for pod in step.job.pods}
+    pods = {pod.replica: pod for pod in step.job.pods if pod.role == WORKER}
     events = tuple(
         JobEvent(
             Reason.STRAGGLER_FOUND, _message(status, slow), warning=True, pods=(pods[slow.replica],)

@@ -14,6 +14,7 @@ from plimsoll.acting.conditions.conditions import whole_second
 from plimsoll.acting.jobs.ending import alive, given_up_at, to_delete
 from plimsoll.acting.jobs.overshoot import overshoot_ends
 from plimsoll.acting.step import JobEvent, Turn
+from plimsoll.api.parts.gang_roles import WORKER
 from plimsoll.api.parts.progress import Notice
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.snapshot import JobView, PodView
@@ -56,7 +57,8 @@ def unheeded(view: JobView, status: TrainingJobStatus, turn: Turn) -> tuple[PodV
         return ()
     heeded = view.report.acknowledged(notice.id) if view.report else frozenset[str]()
     gang = tuple(pod for pod in alive(view.pods) if pod.revision == notice.revision)
-    saving = any(pod.replica in notice.workers and pod.name not in heeded for pod in gang)
+    workers = (pod for pod in gang if pod.role == WORKER)
+    saving = any(pod.replica in notice.workers and pod.name not in heeded for pod in workers)
     return gang if saving else ()
 
 

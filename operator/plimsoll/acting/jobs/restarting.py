@@ -52,12 +52,12 @@ def _failures(
     """
     recent = [each for each in status.failures if turn.now - each.time < DAY]
     places = status.placement.assignments if status.placement else ()
-    placed = {place.replica: place.nodes for place in places}
+    placed = {(place.role, place.replica): place.nodes for place in places}
     blamed = {
         pod.node: pod
         for pod in failed
         # Anybody who makes a pod with a worker's labels may send it to any node.
-        if pod.node in placed.get(pod.replica, ()) and not _is_own_fault(pod)
+        if pod.node in placed.get((pod.role, pod.replica), ()) and not _is_own_fault(pod)
     }
     new = [
         WorkerFailure(node=node, time=whole_second(turn.now), message=_how_it_ended(pod))
@@ -116,11 +116,12 @@ def _failed(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) 
 
 def _what_happened(view: JobView, failed: list[PodView]) -> str:
     if failed:
-        return f"worker {failed[0].replica} on {failed[0].node} {_how_it_ended(failed[0])}"
+        first = failed[0]
+        return f"{first.role} {first.replica} on {first.node} {_how_it_ended(first)}"
     gone = [pod for pod in view.pods if pod.deleting or pod.phase == "Failed"]
     if gone:
-        return f"worker {gone[0].replica} on {gone[0].node} was removed"
-    return "a worker's pod is gone"
+        return f"{gone[0].role} {gone[0].replica} on {gone[0].node} was removed"
+    return "a pod of the gang is gone"
 
 
 def _how_it_ended(pod: PodView) -> str:

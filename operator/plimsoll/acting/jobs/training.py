@@ -22,11 +22,20 @@ from plimsoll.acting.jobs.refusal import (
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.restarting import interrupted
 from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, pod_placements
-from plimsoll.acting.pods.manifest import Gang, pod_manifest, selector, service_manifest
+from plimsoll.acting.pods.manifest import (
+    Gang,
+    Manifest,
+    PodPlacement,
+    gang_of,
+    pod_manifest,
+    selector,
+    service_manifest,
+)
 from plimsoll.acting.pods.worker_access import with_access
 from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.gang_roles import WORKER
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPlacement
 from plimsoll.observe.snapshot import JobView, PodView
@@ -118,6 +127,7 @@ def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *events: JobEven
 def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
     revision = job.status.revision + 1
     places = assignments(turn.snapshot, action.assignments, revision)
+    workers = [each for each in places if each.role == WORKER]
     status = without_rate(job.status)
     if not isinstance(action, Admit):
         status = disturbed(status, job, action, turn.now)
@@ -126,14 +136,14 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
             "placement": TrainingPlacement(
                 revision=revision,
                 generation=job.metadata.generation,
-                accelerator_type=places[0].accelerator_type,
-                pool=places[0].pool,
-                workers=len(places),
-                batch=_batch(job, places),
+                accelerator_type=workers[0].accelerator_type,
+                pool=workers[0].pool,
+                workers=len(workers),
+                batch=_batch(job, workers),
                 assignments=places,
             ),
             "revision": revision,
-            "worker_count": len(places),
+            "worker_count": len(workers),
             "selector": selector(job),
             "nodes_summary": nodes_summary(places),
             "admitted_time": whole_second(turn.now),
@@ -151,10 +161,10 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
     return _going_on(view, job, status, turn, *events)
 
 
-def _batch(job: TrainingJob, places: Sequence[Assignment]) -> PlacedBatch | None:
+def _batch(job: TrainingJob, workers: Sequence[Assignment]) -> PlacedBatch | None:
     """The batch for a placement; the previous one where the spec allows none there."""
     before = job.status.placement.batch if job.status.placement else None
-    return chosen_batch(job, places[0].accelerator_type, len(places)) or before
+    return chosen_batch(job, workers[0].accelerator_type, len(workers)) or before
 
 
 def _going_on(
@@ -179,7 +189,7 @@ def _gang_goes_on(
         return Step(view, status, delete=delete, events=events, again_at=again)
     if status.next_restart_time is not None and turn.now < status.next_restart_time:
         return Step(view, status, events=events, again_at=status.next_restart_time)
-    missing = len(view.pods) < placement.workers
+    missing = len(view.pods) < len(placement.assignments)
     if any(map(_is_lost, view.pods)) or (missing and status.started_time is not None):
         return interrupted(view, job, status, turn)
     if missing:
@@ -205,24 +215,28 @@ def _start(
     """Create the missing pods, all at once, if there is room for them by now."""
     placement = status.placement
     assert placement is not None  # noqa: S101 - only called with one
-    there = {pod.replica for pod in view.pods}
-    missing = [each for each in placement.assignments if each.replica not in there]
+    there = {(pod.role, pod.replica) for pod in view.pods}
+    missing = [each for each in placement.assignments if (each.role, each.replica) not in there]
     found = [pod_placements(turn.snapshot, job, each) for each in missing]
     placements = [pod for each in found if each is not None for pod in each]
     if len(placements) < len(missing):
         return Step(view, status, events=events, waits=True)
     if not turn.occupancy.take_all(needs_of(job, placements)):
         return waits_for_room(view, job, status, turn, events)
-    gang = Gang(placement.workers, placement.batch)
+    gang = gang_of(placement)
     return Step(
         view,
         status,
-        service=service_manifest(job) if placement.workers > 1 else None,
-        create=tuple(
-            with_access(pod_manifest(job, pod, gang), turn.worker_url) for pod in placements
-        ),
+        service=None if gang.is_alone else service_manifest(job),
+        create=tuple(_pod(job, pod, gang, turn) for pod in placements),
         events=events,
     )
+
+
+def _pod(job: TrainingJob, place: PodPlacement, gang: Gang, turn: Turn) -> Manifest:
+    """A pod of the gang; only workers report."""
+    manifest = pod_manifest(job, place, gang)
+    return with_access(manifest, turn.worker_url) if place.role == WORKER else manifest
 
 
 def _observed(
@@ -233,8 +247,10 @@ def _observed(
     events: tuple[JobEvent, ...],
 ) -> Step:
     pods = view.pods
-    if all(pod.phase == "Succeeded" for pod in pods):
-        return _completed(view, status, turn)
+    role = job.spec.success_policy.role
+    deciding = [pod for pod in pods if pod.role == role]
+    if deciding and all(pod.phase == "Succeeded" for pod in deciding):
+        return _completed(view, status, turn, deciding)
     refused = [pod for pod in pods if is_refused(pod, turn)]
     if refused:
         return node_refused(view, status, turn, refused)
@@ -260,8 +276,14 @@ def _trains(
     return Step(view, now, events=(*events, JobEvent(Reason.BATCH_CHANGED, message)))
 
 
-def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
-    message = f"all {len(view.pods)} workers succeeded"
+def _completed(
+    view: JobView, status: TrainingJobStatus, turn: Turn, deciding: Sequence[PodView]
+) -> Step:
+    """The job is done; what of its gang still runs has nothing left to do."""
+    role, count = deciding[0].role, len(deciding)
+    message = f"all {count} workers succeeded"
+    if role != WORKER:
+        message = f"all {count} pods of role {role} succeeded" if count > 1 else f"{role} succeeded"
     status = status.model_copy(update={"finished_time": whole_second(turn.now), "worker_count": 0})
     facts = [
         Fact.true("Complete", Reason.COMPLETED, message),
@@ -269,4 +291,5 @@ def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
         Fact.false("Admitted", Reason.COMPLETED),
     ]
     now = with_conditions(status, view, turn.now, facts)
-    return Step(view, now, events=(JobEvent(Reason.COMPLETED, message),))
+    rest = alive(view.pods)
+    return Step(view, now, delete=rest, events=(JobEvent(Reason.COMPLETED, message),))

@@ -75,7 +75,12 @@ def nodes_summary(placed: Sequence[Assignment]) -> str:
 def _gpu_request(
     snapshot: Snapshot, node: NodeView, assignment: Assignment, milli: int
 ) -> tuple[str, int] | None:
-    """The resource by which a node offers that much of a GPU, and how many units of it."""
+    """The resource by which a node offers that much of a GPU, and how many units of it.
+
+    None of any where the pod needs no GPU.
+    """
+    if not milli:
+        return "", 0
     pool = pool_of(node, snapshot.pools)
     for offer in node.offers:
         if gpu_type_of(offer, node, pool) != assignment.accelerator_type:

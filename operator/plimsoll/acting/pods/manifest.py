@@ -3,6 +3,7 @@
 A pod depends on its job, its place and nothing else, so building it twice gives the same pod.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,7 +16,7 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.parts.batch import PlacedBatch
 from plimsoll.api.parts.roles import DEFAULT_DRAIN
 from plimsoll.api.templates.pod_template import PodTemplate
-from plimsoll.api.training_job import TrainingJob
+from plimsoll.api.training_job import TrainingJob, TrainingPlacement
 from plimsoll.observe.eligibility.placement_spec import GPU_TOLERATIONS
 from plimsoll.observe.labels import (
     COMPLETION_INDEX,
@@ -53,13 +54,29 @@ class PodPlacement:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """What the workers of a training job share: their number, and their batch, if any."""
+    """What the pods of a training job share: how many of each role, and the batch, if any."""
 
-    workers: int
+    counts: Mapping[str, int]
     batch: PlacedBatch | None = None
 
+    @property
+    def workers(self) -> int:
+        """The number of workers."""
+        return self.counts.get(WORKER, 0)
 
-NO_GANG = Gang(0)
+    @property
+    def is_alone(self) -> bool:
+        """Whether a single pod is all there is, which need find no other."""
+        return sum(self.counts.values()) <= 1
+
+
+def gang_of(placement: TrainingPlacement) -> Gang:
+    """The gang of a placement."""
+    counts = Counter(each.role for each in placement.assignments)
+    return Gang(dict(sorted(counts.items())), placement.batch)
+
+
+NO_GANG = Gang({})
 """The gang of an inference job's replicas: none."""
 
 
@@ -78,7 +95,7 @@ def pods_per_replica(job: Job, role: str) -> int:
 
 def template_of(job: Job, role: str) -> PodTemplate:
     """The template of a role; KeyError if the job has no such role."""
-    if isinstance(job, TrainingJob):
+    if isinstance(job, TrainingJob) and role == WORKER:
         return job.spec.workers.template
     for each in job.spec.roles:
         if each.name == role:
@@ -88,12 +105,7 @@ def template_of(job: Job, role: str) -> PodTemplate:
 
 def milli_gpus(job: Job, role: str) -> int:
     """The GPUs of each pod of a role, in thousandths; KeyError if the job has no such role."""
-    if isinstance(job, TrainingJob):
-        return job.spec.workers.milli_gpus_per_worker
-    for each in job.spec.roles:
-        if each.name == role:
-            return each.milli_gpus_per_pod
-    raise KeyError(role)
+    return job.spec.milli_gpus_by_role[role]
 
 
 def drain_of(job: InferenceJob, role: str) -> timedelta:
@@ -183,7 +195,8 @@ def _spec(
     env = _environment(job, placement, gang)
     spec["containers"] = [_with_environment(each, env) for each in spec["containers"]]
     spec["affinity"] = pinned_affinity(spec.get("affinity") or {}, placement.node)
-    spec["tolerations"] = [*spec.get("tolerations", ()), *GPU_TOLERATIONS]
+    if placement.gpu_units:
+        spec["tolerations"] = [*spec.get("tolerations", ()), *GPU_TOLERATIONS]
     spec.setdefault("restartPolicy", "Never" if isinstance(job, TrainingJob) else "Always")
     if job.spec.priority_class_name:
         spec["priorityClassName"] = job.spec.priority_class_name
@@ -193,12 +206,14 @@ def _spec(
         grace = job.spec.checkpoint.save_seconds + STOP_SECONDS
         requested = spec.get("terminationGracePeriodSeconds") or 0
         spec["terminationGracePeriodSeconds"] = max(grace, requested)
-        if gang.workers > 1:
+        if not gang.is_alone:
             spec |= {"hostname": name, "subdomain": job.metadata.name}
     return spec
 
 
 def _with_gpus(container: Manifest, placement: PodPlacement) -> Manifest:
+    if not placement.gpu_units:
+        return container
     resources = {**container.get("resources", {})}
     resources["limits"] = {
         **resources.get("limits", {}),
@@ -227,7 +242,16 @@ def _environment(job: Job, placement: PodPlacement, gang: Gang) -> dict[str, str
     location = job.spec.checkpoint.location
     if location:
         plain["PLIMSOLL_CHECKPOINT_LOCATION"] = location
-    return {**plain, **_batch(gang), **_rendezvous(job, placement, gang.workers)}
+    if job.spec.roles:
+        plain |= {_count_variable(role): str(count) for role, count in gang.counts.items()}
+    if placement.role != WORKER:
+        return {**plain, **_address(job, gang)}
+    return {**plain, **_batch(gang), **_address(job, gang), **_rendezvous(job, placement, gang)}
+
+
+def _count_variable(role: str) -> str:
+    """The variable that says how many pods of a role there are: PLIMSOLL_COUNT_DATA_LOADER."""
+    return f"PLIMSOLL_COUNT_{role.upper().replace('-', '_')}"
 
 
 def _batch(gang: Gang) -> dict[str, str]:
@@ -240,21 +264,24 @@ def _batch(gang: Gang) -> dict[str, str]:
     }
 
 
-def _rendezvous(job: TrainingJob, placement: PodPlacement, workers: int) -> dict[str, str]:
-    """The variables that torch.distributed and torchrun read (PET_* are torchrun's own options)."""
+def _address(job: TrainingJob, gang: Gang) -> dict[str, str]:
+    """The variables by which everybody finds the first worker."""
     first = f"{pod_name(job, WORKER, 0, 0)}.{job.metadata.name}"
-    address = first if workers > 1 else "localhost"
-    rank, port = str(placement.replica), str(MASTER_PORT)
+    address = "localhost" if gang.is_alone else first
+    return {"MASTER_ADDR": address, "MASTER_PORT": str(MASTER_PORT)}
+
+
+def _rendezvous(job: TrainingJob, placement: PodPlacement, gang: Gang) -> dict[str, str]:
+    """The variables that torch.distributed and torchrun read (PET_* are torchrun's own options)."""
+    at, workers, rank = _address(job, gang), str(gang.workers), str(placement.replica)
     per_worker = max(1, job.spec.workers.milli_gpus_per_worker // 1000)
     return {
-        "MASTER_ADDR": address,
-        "MASTER_PORT": port,
-        "WORLD_SIZE": str(workers),
+        "WORLD_SIZE": workers,
         "RANK": rank,
         "NODE_RANK": rank,
-        "PET_MASTER_ADDR": address,
-        "PET_MASTER_PORT": port,
-        "PET_NNODES": str(workers),
+        "PET_MASTER_ADDR": at["MASTER_ADDR"],
+        "PET_MASTER_PORT": at["MASTER_PORT"],
+        "PET_NNODES": workers,
         "PET_NODE_RANK": rank,
         "PET_NPROC_PER_NODE": str(per_worker),
     }

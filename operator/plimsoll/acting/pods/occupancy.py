@@ -26,8 +26,8 @@ class Need:
 
 def need(placement: PodPlacement, cpu_millis: int, memory_bytes: int) -> Need:
     """What the pod in a place takes."""
-    gpus = (placement.gpu_resource, placement.gpu_units)
-    return Need(placement.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), gpus))
+    gpus = [(placement.gpu_resource, placement.gpu_units)] if placement.gpu_units else []
+    return Need(placement.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), *gpus))
 
 
 def needs_of_pod(pod: PodView, node: str) -> Need:

@@ -50,15 +50,15 @@ class Assignment(ApiModel):
     """The nodes of one replica."""
 
     role: Word
-    """Role; `worker` for training."""
+    """Role; `worker` for the workers of a training job."""
     replica: Count
-    """Replica index; for training, the worker's rank."""
+    """Replica index; for a worker, its rank."""
     nodes: Annotated[tuple[Word, ...], Field(max_length=64), ATOMIC]
     """Node of each pod, in pod order."""
     pool: Word
-    """GPUPool of the nodes."""
+    """GPUPool of the nodes; empty outside all pools."""
     accelerator_type: Word
-    """GPU type of the nodes."""
+    """GPU type of the nodes; empty for pods without GPUs."""
     revision: Count
     """Placement revision that put it here; part of its pods' names."""
     size_group: Word | None = None

@@ -68,7 +68,7 @@ def _cost(after: Trial, view: JobView, job: Job, assignments: Assignments) -> Co
     dollars, watts = _price(after.result.problem, job, assignments)
     training = view.training
     gpu_type = assignments[0].gpu_type
-    seconds = work_seconds(training, gpu_type, len(assignments)) if training else None
+    seconds = work_seconds(training, gpu_type, job.size(assignments)) if training else None
     total = None if seconds is None else round(dollars * seconds / _HOUR, 2)
     return Cost(round(dollars, 4), round(watts, 1), seconds, total)
 

@@ -84,12 +84,14 @@ def _text(job: JobLine) -> str:
 
 
 def place_text(place: Place) -> str:
-    """A number of GPUs of one type on these nodes."""
+    """A number of GPUs of one type on these nodes, or pods without any."""
     names = [f"{name} ({_number(gpus)})" for name, gpus in place.nodes.items()]
-    if len(names) == 1:
+    if len(names) == 1 or not place.accelerator_type:
         names = [*place.nodes]
     rest = len(names) - _MOST_NODES
     listed = ", ".join(names[:_MOST_NODES]) + (f" and {rest} more nodes" if rest > 0 else "")
+    if not place.accelerator_type:
+        return f"no GPU on {listed}"
     return f"{_number(place.gpus)} × {place.accelerator_type} on {listed}"
 
 

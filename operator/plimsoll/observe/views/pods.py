@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from plimsoll.api.parts.gang_roles import WORKER
 from plimsoll.kube.objects.objects import Pod, PodCondition
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.labels import (
@@ -18,7 +19,7 @@ from plimsoll.observe.labels import (
     SERVING,
     TEMPLATE_HASH,
 )
-from plimsoll.observe.snapshot import TARGET, WORKER, PodEnd, PodView, ServingGate
+from plimsoll.observe.snapshot import TARGET, PodEnd, PodView, ServingGate
 from plimsoll.observe.views.ownership import named_job
 from plimsoll.observe.views.pod_starts import has_served, prepared_at, wait_of
 from plimsoll.observe.whole_numbers import whole_number

@@ -95,6 +95,7 @@ class Overheads:
 def _templates(job: Job) -> Iterator[tuple[str, PodTemplate]]:
     if isinstance(job, TrainingJob):
         yield WORKER, job.spec.workers.template
+        yield from ((role.name, role.template) for role in job.spec.roles)
     else:
         yield from ((role.name, role.template) for role in job.spec.roles)
 

@@ -1,14 +1,14 @@
 """Pods' requests, by their template."""
 
+from plimsoll.api.parts import gang_roles
 from plimsoll.api.templates.pod_template import PodTemplate
-from plimsoll.observe import snapshot
 from plimsoll.observe.eligibility.placement_spec import placement_spec
 from plimsoll.observe.eligibility.requests import effective_requests
 from plimsoll.planning.cluster.power_model import Utilization, draw_milli
 from plimsoll_placement.model import RoleName, Shape
 
-WORKER = RoleName(snapshot.WORKER)
-"""The name of a training job's single role."""
+WORKER = RoleName(gang_roles.WORKER)
+"""The name of the role of a training job's workers."""
 
 
 def pod_shape(template: PodTemplate, gpu_milli: int, utilization: Utilization) -> Shape:

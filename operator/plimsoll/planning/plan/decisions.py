@@ -17,6 +17,7 @@ from plimsoll.planning.training.rates import knows_its_unit
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Explainer, Lack
 from plimsoll_placement.model import (
+    NO_GPUS,
     WHOLE_GPU_MILLI,
     Assignment,
     Assignments,
@@ -166,8 +167,8 @@ def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Chan
 def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments) -> Change:
     """The change for a job whose places differ from before."""
     name, domain = JobName(job.name), _overdrawn(result, job, assignments)
-    if len(assignments) != len(job.running):
-        was, now = len(job.running), len(assignments)
+    was, now = job.size(job.running), job.size(assignments)
+    if was != now:
         why = _gives_way(result, job) if job.gang and now < was else _for_load(snapshot, job)
         why = f", power domain {domain} has too little power left" if domain else why
         text = f"from {was} to {now} {_noun(job)}{why}: {assignments_text(assignments)}"
@@ -350,13 +351,15 @@ def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Pr
 
 
 def assignments_text(assignments: Iterable[Assignment]) -> str:
-    """Where the pods are, by GPU type: `NVIDIA-L4 on node-1 ×3, node-2`."""
+    """Where the pods are, by GPU type: `NVIDIA-L4 on node-1 ×3, node-2; no GPU on node-9`."""
     by_type: dict[str, dict[str, int]] = {}
     for assignment in assignments:
         pods = by_type.setdefault(assignment.gpu_type, {})
         for name in assignment.nodes:
             pods[name] = pods.get(name, 0) + 1
-    return "; ".join(f"{kind} on {nodes_text(pods)}" for kind, pods in sorted(by_type.items()))
+    bare = by_type.pop(NO_GPUS, None)
+    listed = [*sorted(by_type.items()), *([("no GPU", bare)] if bare else [])]
+    return "; ".join(f"{kind} on {nodes_text(pods)}" for kind, pods in listed)
 
 
 def nodes_text(pods: Mapping[str, int], most: int = 4) -> str:

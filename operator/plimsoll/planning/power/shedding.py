@@ -11,6 +11,7 @@ then stop, it decides as always: by priority, and by what they have to lose.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from plimsoll.api.power_domain import PowerDomainSpec
 from plimsoll.observe.snapshot import JobName, Snapshot
@@ -232,9 +233,11 @@ def _smaller(
     ordered = sorted(
         assignments, key=lambda assignment: (load.draws(job, [assignment]), assignment.replica)
     )
-    for count in reversed(job.roles[0].counts):
-        kept = _numbered(ordered[:count])
-        if 0 < count < len(assignments) and spot_share_holds(problem, job, kept):
+    by_role = [(role.counts, assignments_of_role(role, tuple(ordered))) for role in job.roles]
+    for place, count in reversed([*enumerate(job.roles[0].counts)]):
+        parts = (_numbered(mine[: counts[place]]) for counts, mine in by_role)
+        kept = tuple(chain.from_iterable(parts))
+        if 0 < count < job.size(assignments) and spot_share_holds(problem, job, kept):
             yield kept
 
 

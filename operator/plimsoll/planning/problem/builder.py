@@ -21,6 +21,7 @@ from plimsoll.planning.cluster.surge import with_surge_counted
 from plimsoll.planning.disruption.overdue import is_overdue, priority_grace
 from plimsoll.planning.faults import Faults, Guard
 from plimsoll.planning.power.job_power import with_measured_draw
+from plimsoll.planning.problem.companions import companions
 from plimsoll.planning.problem.crossing import with_fair_crossing
 from plimsoll.planning.problem.jobs import inference_job, training_job
 from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
@@ -158,10 +159,10 @@ class ProblemBuilder:
         stop = job.restart_seconds
         if not self._counts_completion:
             return replace(job, payback_seconds=payback_seconds(resource, stop, now))
-        (role,) = job.roles
+        role, *others = job.roles
         aim = completion_aim(resource, role.counts, stop, now)
         role = replace(role, yields=_by_type(aim.yields))
-        job = replace(job, roles=(role,), payback_seconds=aim.restart_seconds)
+        job = replace(job, roles=(role, *others), payback_seconds=aim.restart_seconds)
         return with_fair_crossing(job, self._domain_sizes)
 
     def eligible(self, view: JobView) -> int:
@@ -175,10 +176,10 @@ class ProblemBuilder:
         return self._exploration.of(jobs, snapshot, cluster.supply_milli, power=power)
 
     def on_spot_only(self, job: Job) -> Job:
-        """The job, with places on spot alone."""
-        spot = self.masks.spot
-        roles = tuple(replace(role, eligible=role.eligible & spot) for role in job.roles)
-        return replace(job, roles=roles)
+        """The job, with places for its workers on spot alone."""
+        workers, *others = job.roles
+        workers = replace(workers, eligible=workers.eligible & self.masks.spot)
+        return replace(job, roles=(workers, *others))
 
     def _job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:
         resource = view.resource
@@ -186,7 +187,7 @@ class ProblemBuilder:
         roles = tuple(with_measured_draw(role, resource) for role in roles)
         if isinstance(resource, TrainingJob):
             if resource.status.measured and not self._counts_completion:
-                roles = (_as_measured(roles[0], resource),)
+                roles = (_as_measured(roles[0], resource), *roles[1:])
             return training_job(view, resource, roles, cluster, pinned=pinned)
         return inference_job(view, resource, roles, cluster, pinned=pinned)
 
@@ -215,7 +216,10 @@ class ProblemBuilder:
 
     def _make_roles(self, resource: TrainingJob | InferenceJob) -> tuple[Role, ...]:
         if isinstance(resource, TrainingJob):
-            return (self._worker_role(resource),)
+            workers = self._worker_role(resource)
+            assert self._cluster is not None  # noqa: S101 - jobs are built for a cluster
+            beside = companions(resource, workers.counts, self.masks, self._cluster[2])
+            return (workers, *beside)
         return tuple(
             role for spec in resource.spec.roles for role in self._replica_roles(resource, spec)
         )

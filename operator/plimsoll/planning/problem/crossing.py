@@ -17,7 +17,7 @@ _TOPOLOGY_PERCENT = Weights().topology_percent
 
 def with_fair_crossing(job: Job, domains: DomainSizes) -> Job:
     """A gang with what its yields, which are worths (`completion.py`), lose across domains."""
-    level, (role,) = job.preferred_level, job.roles
+    level, (role, *others) = job.preferred_level, job.roles
     if level is None:
         return job
     lost = {
@@ -32,7 +32,8 @@ def with_fair_crossing(job: Job, domains: DomainSizes) -> Job:
         )
         for kind, of in role.yields.items()
     }
-    return replace(job, roles=(replace(role, yields=yields),), crossing_percent=lost)
+    roles = (replace(role, yields=yields), *others)
+    return replace(job, roles=roles, crossing_percent=lost)
 
 
 def lost_worth_percent(speed_percent: int) -> int:

@@ -14,7 +14,7 @@ from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.eligibility.eligibility import Constraints
 from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
-from plimsoll.observe.eligibility.placement_spec import template_constraints
+from plimsoll.observe.eligibility.placement_spec import plain_constraints, template_constraints
 from plimsoll.observe.eligibility.steady import SteadyNodes
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.planning.cluster.cluster import Cluster
@@ -51,9 +51,9 @@ class NodeMasks:
         """The nodes of these names, as a bit mask."""
         return sum(self._bits.get(name, 0) for name in set(nodes))
 
-    def eligible(self, template: PodTemplate) -> int:
-        """The nodes whose labels and taints allow pods of this template."""
-        constraints = template_constraints(template)
+    def eligible(self, template: PodTemplate, *, gpus: bool = True) -> int:
+        """The nodes whose labels and taints allow pods of this template, with GPUs or without."""
+        constraints = template_constraints(template) if gpus else plain_constraints(template)
         if constraints not in self._masks:
             self._masks[constraints] = self._nodes.mask(constraints)
         return self._masks[constraints]
@@ -69,12 +69,19 @@ class NodeMasks:
         places = placement.assignments if placement else ()
         here = {name for place in places for name in place.nodes}
         avoided = {each.node for each in resource.status.avoided_nodes if each.until > now}
-        more = self.of(here)
         avoided |= self._slow_nodes(resource, here, now)
         less = self.of(avoided)
-        if not less and all(more & ~role.eligible == 0 for role in roles):
+        more = {role.name: self._held(resource, role.name) for role in roles}
+        if not less and all(more[role.name] & ~role.eligible == 0 for role in roles):
             return roles
-        return tuple(replace(r, eligible=(r.eligible | more) & ~less) for r in roles)
+        return tuple(replace(r, eligible=(r.eligible | more[r.name]) & ~less) for r in roles)
+
+    def _held(self, resource: TrainingJob | InferenceJob, role: str) -> int:
+        """The nodes that a role of a training job has; of a service, all that it has."""
+        placement = resource.status.placement
+        places = placement.assignments if placement else ()
+        mine = (p for p in places if p.role == role or isinstance(resource, InferenceJob))
+        return self.of(name for place in mine for name in place.nodes)
 
     def _slow_nodes(
         self, resource: TrainingJob | InferenceJob, here: AbstractSet[str], now: datetime

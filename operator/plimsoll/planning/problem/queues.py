@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.quota.shares import Milli, guaranteed, limits
-from plimsoll_placement.model import GpuType, Job, Queue, QueueName
+from plimsoll_placement.model import NO_GPUS, GpuType, Job, Queue, QueueName
 
 
 def queues(snapshot: Snapshot, jobs: Iterable[Job], fair: Mapping[str, Milli]) -> tuple[Queue, ...]:
@@ -28,7 +28,8 @@ def asking(snapshot: Snapshot, jobs: Iterable[Job]) -> dict[str, set[str]]:
     """The queues whose jobs ask for each GPU type, parents included."""
     parents = {queue.metadata.name: queue.spec.parent for queue in snapshot.queues}
     asking: dict[str, set[str]] = defaultdict(set)
-    for queue, kind in {(j.queue, kind) for j in jobs for r in j.roles for kind in r.yields}:
+    pairs = {(j.queue, kind) for j in jobs for r in j.roles for kind in r.yields}
+    for queue, kind in (pair for pair in pairs if pair[1] != NO_GPUS):
         at: str | None = queue
         while at is not None and at not in asking[kind]:
             asking[kind].add(at)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.values.quantities import thousandths
 from plimsoll.planning.quota.shares import Milli, children_of
-from plimsoll_placement.model import Job
+from plimsoll_placement.model import NO_GPUS, Job
 
 MOST_MILLI = 8000
 """The most that fair-share credit adds to a job's urgency.
@@ -51,7 +51,7 @@ class FairSharePriority:
 
     def milli(self, job: Job) -> int:
         """What the credit of its queue adds to a job's urgency, in thousandths."""
-        kinds = frozenset[str](kind for role in job.roles for kind in role.yields)
+        kinds = frozenset[str](kind for role in job.roles for kind in role.yields) - {NO_GPUS}
         if kinds not in self._known:
             self._known[kinds] = self._of_queues(kinds)
         credit = self._known[kinds].get(job.queue, 0.0)

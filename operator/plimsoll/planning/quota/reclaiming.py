@@ -155,7 +155,7 @@ def _holds(job: Job) -> Iterator[tuple[str, int]]:
     placement = job.status.placement
     if placement is None:
         return
-    milli = _milli_of_pods(job)
+    milli = job.spec.milli_gpus_by_role
     for place in placement.assignments:
         yield place.accelerator_type, milli.get(place.role, 0) * len(place.nodes)
 
@@ -163,13 +163,6 @@ def _holds(job: Job) -> Iterator[tuple[str, int]]:
 def _types(job: Job) -> set[str]:
     placement = job.status.placement
     return {place.accelerator_type for place in placement.assignments} if placement else set()
-
-
-def _milli_of_pods(job: Job) -> Mapping[str, int]:
-    """The milli-GPUs of a pod, by its role."""
-    if isinstance(job, TrainingJob):
-        return {"worker": job.spec.workers.milli_gpus_per_worker}
-    return {role.name: role.milli_gpus_per_pod for role in job.spec.roles}
 
 
 def _least(job: Job) -> Mapping[str, int]:

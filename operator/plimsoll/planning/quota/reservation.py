@@ -231,6 +231,6 @@ def _is_done_in_time(snapshot: Snapshot, job: Job, room: Room) -> bool:
     view = snapshot.job_by_name.get(JobName(job.whole_name))
     if room.seconds is None or job.running or view is None or view.training is None:
         return False
-    (role,) = job.roles
+    role = job.roles[0]
     times = [work_seconds(view.training, kind, role.least) for kind in role.yields]
     return all(seconds is not None and seconds <= room.seconds for seconds in times)

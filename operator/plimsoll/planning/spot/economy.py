@@ -51,8 +51,8 @@ class Economy:
 
     def _on_demand_price(self, view: JobView, *, is_off: bool) -> float | None:
         """The price of its work where it runs off spot, or would find room there."""
-        placement = view.resource.status.placement
+        placement = view.training.status.placement if view.training is not None else None
         if is_off and placement is not None:
-            return self._market.on_demand_price(view, placement.assignments[0].accelerator_type)
+            return self._market.on_demand_price(view, placement.accelerator_type)
         kind = self._room.type_for(view)
         return None if kind is None else self._market.on_demand_price(view, kind)

@@ -23,19 +23,11 @@ def least_milli(view: JobView) -> int:
     return least_workers(view) * milli_per_worker(view)
 
 
-def milli_by_role(view: JobView) -> dict[str, int]:
-    """The milli-GPUs of each pod of a job, by role."""
-    if view.training is not None:
-        return {"worker": milli_per_worker(view)}
-    assert view.inference is not None  # noqa: S101 - a job is one or the other
-    return {role.name: role.milli_gpus_per_pod for role in view.inference.spec.roles}
-
-
 def held_by_node(snapshot: Snapshot) -> Counter[str]:
     """The milli-GPUs that jobs' placements take of each node, by its name."""
     held: Counter[str] = Counter()
     for view in snapshot.jobs:
-        placement, milli = view.resource.status.placement, milli_by_role(view)
+        placement, milli = view.resource.status.placement, view.resource.spec.milli_gpus_by_role
         for each in placement.assignments if placement else ():
             for name in each.nodes:
                 held[name] += milli.get(each.role, 0)

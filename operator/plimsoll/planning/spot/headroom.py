@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.cluster import Cluster
-from plimsoll.planning.spot.gangs import least_milli, milli_by_role
+from plimsoll.planning.spot.gangs import least_milli
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ def on_demand_headroom(snapshot: Snapshot, cluster: Cluster) -> Headroom:
 
 def _held_milli(view: JobView, off: Container[str]) -> Counter[str]:
     held: Counter[str] = Counter()
-    placement, milli = view.resource.status.placement, milli_by_role(view)
+    placement, milli = view.resource.status.placement, view.resource.spec.milli_gpus_by_role
     for each in placement.assignments if placement else ():
         inside = sum(name in off for name in each.nodes)
         held[each.accelerator_type] += inside * milli.get(each.role, 0)

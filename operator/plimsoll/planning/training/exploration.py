@@ -120,9 +120,9 @@ def hopeful(job: Job, training: TrainingJob, looks: Looks, *, power: float) -> J
     unsure = doubts(sorted(looks.sizes), measured_rates(training), by_type=type_deviation(training))
     hope = looks.cheapness * power
     factors = {size: in_fiftieths(math.exp(hope * doubt)) for size, doubt in unsure.items()}
-    (role,) = job.roles
+    role, *others = job.roles
     yields = {kind: _raised(role, kind, factors) for kind in role.yields}
-    return replace(job, roles=(replace(role, yields=yields),))
+    return replace(job, roles=(replace(role, yields=yields), *others))
 
 
 def _raised(role: Role, kind: GpuType, factors: Mapping[Size, float]) -> tuple[int, ...]:
@@ -145,8 +145,7 @@ def _candidate(job: Job, snapshot: Snapshot) -> TrainingJob | None:
 
 def _sizes(job: Job, training: TrainingJob, idle: Mapping[str, int]) -> Iterator[Size]:
     """Sizes that were never measured and for which idle GPUs suffice."""
-    (role,) = job.roles
-    here, held = job.running[0].gpu_type, len(job.running)
+    role, here, held = job.roles[0], job.running[0].gpu_type, job.size(job.running)
     tried = {(each.type, each.workers) for each in training.status.measured}
     kinds = {kind for kind, _ in tried}
     for kind in role.yields:

@@ -103,10 +103,16 @@ def test_the_fraction_is_on_a_node_that_offers_fractions(report: Report) -> None
     assert set(place["nodes"]) <= set(shared)
 
 
+def has_gpus(place: dict[str, Any]) -> bool:
+    """Whether it is of pods with GPUs: others are on no type."""
+    assert bool(place["acceleratorType"]) == bool(place["gpus"])
+    return bool(place["gpus"])
+
+
 def test_what_is_shared_adds_up(report: Report) -> None:
     placed: dict[str, float] = {}
     for line in report["jobs"]:
-        for place in line["place"]:
+        for place in filter(has_gpus, line["place"]):
             kind = place["acceleratorType"]
             placed[kind] = placed.get(kind, 0) + sum(place["nodes"].values())
     used = {line["acceleratorType"]: line["used"] for line in report["gpus"]}

@@ -36,7 +36,7 @@ def trained(
 ) -> Manifest:
     """The pod of a training job's second worker."""
     job = a_training_job("train", workers=workers, gpus=4, template=template, **spec)
-    return pod_manifest(as_job(job), PLACEMENT, Gang(workers))
+    return pod_manifest(as_job(job), PLACEMENT, Gang({"worker": workers}))
 
 
 def template_with(**container: Any) -> Manifest:  # noqa: ANN401 - fields of a container
@@ -113,7 +113,10 @@ def test_what_the_user_sets_in_the_environment_holds() -> None:
 )
 def test_workers_learn_how_to_meet(workers: int, gpus: int | str, expected: dict[str, str]) -> None:
     job = as_job(a_training_job("train", workers=workers, gpus=gpus))
-    assert environment(pod_manifest(job, PLACEMENT, Gang(workers))).items() >= expected.items()
+    assert (
+        environment(pod_manifest(job, PLACEMENT, Gang({"worker": workers}))).items()
+        >= expected.items()
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,7 @@ def test_the_service_finds_just_the_jobs_own_workers_even_before_they_are_ready(
     job = as_job(a_training_job("train", workers=2))
     assert isinstance(job, TrainingJob)
     service = service_manifest(job)
-    labels = pod_manifest(job, PLACEMENT, Gang(2))["metadata"]["labels"]
+    labels = pod_manifest(job, PLACEMENT, Gang({"worker": 2}))["metadata"]["labels"]
     assert service["spec"]["selector"].items() <= labels.items()
     assert service["spec"]["selector"] == {"plimsoll.dev/job-uid": "uid-TrainingJob-train"}
     assert (service["spec"]["clusterIP"], service["spec"]["publishNotReadyAddresses"]) == (
@@ -204,7 +207,7 @@ def test_the_service_finds_just_the_jobs_own_workers_even_before_they_are_ready(
 def test_workers_learn_their_batch_where_they_have_one() -> None:
     job = as_job(a_training_job("train", workers=2))
     batch = PlacedBatch(size=96, local=16, accumulation=3)
-    env = environment(pod_manifest(job, PLACEMENT, Gang(2, batch)))
+    env = environment(pod_manifest(job, PLACEMENT, Gang({"worker": 2}, batch)))
     names = ("PLIMSOLL_GLOBAL_BATCH", "PLIMSOLL_LOCAL_BATCH", "PLIMSOLL_ACCUMULATION")
     assert [env[name] for name in names] == ["96", "16", "3"]
-    assert not {*names} & {*environment(pod_manifest(job, PLACEMENT, Gang(2)))}
+    assert not {*names} & {*environment(pod_manifest(job, PLACEMENT, Gang({"worker": 2})))}

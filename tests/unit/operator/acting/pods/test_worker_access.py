@@ -12,7 +12,7 @@ PLACEMENT = PodPlacement("worker", 0, 0, 1, "node-1", "nvidia.com/gpu", 1)
 
 def pod(template: Manifest | None = None) -> Manifest:
     [view] = seen(a_training_job("train", template=template)).jobs
-    return pod_manifest(view.resource, PLACEMENT, Gang(1))
+    return pod_manifest(view.resource, PLACEMENT, Gang({"worker": 1}))
 
 
 def template_with(**container: Any) -> Manifest:  # noqa: ANN401 - fields of a container
