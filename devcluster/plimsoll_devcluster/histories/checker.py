@@ -12,6 +12,7 @@ from plimsoll_devcluster.histories.script import HIGH, LOW, RUN_SECONDS, Lane
 from plimsoll_devcluster.histories.world import (
     GPU,
     World,
+    companions_of,
     condition,
     gang_of,
     gpus_of,
@@ -94,7 +95,9 @@ def _ended(job: Manifest, pods: list[Manifest]) -> Generator[str]:
 
 
 def _ends_by_itself(job: Manifest) -> bool:
-    template = job["spec"].get("workers", {}).get("template", {})
+    spec = job["spec"]
+    by_launcher = spec.get("successPolicy", {}).get("role") == "launcher"
+    template = (spec["roles"][0] if by_launcher else spec.get("workers", {})).get("template", {})
     return RUN_SECONDS in template.get("metadata", {}).get("annotations", {})
 
 
@@ -119,7 +122,7 @@ def _placed(job: Manifest, pods: list[Manifest], world: World) -> Generator[str]
     for _, _, node, _ in placements:
         if node not in world.nodes or must_be_left(world.nodes[node]):
             yield f"{name} is on {node}, which is gone or has a notice"
-    least = gang_of(job)[0]
+    least = gang_of(job)[0] + companions_of(job)
     if placements and len(placements) < least:
         yield f"{name} runs with {len(placements)} of at least {least}"
     on_silent = any(node in silent for _, _, node, _ in placements)
@@ -145,7 +148,7 @@ def _wanted(job: Manifest) -> int:
     """The pods it should have if there is room; a gang's pods beyond its minimum are a gift."""
     spec = job["spec"]
     sizes = spec["workers"] if "workers" in spec else spec["roles"][0]["replicas"]
-    return sizes["min"]
+    return sizes["min"] + companions_of(job)
 
 
 def _reason_given(job: Manifest, world: World, lane: Lane, lacking: set[str]) -> Generator[str]:

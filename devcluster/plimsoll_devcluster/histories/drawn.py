@@ -23,6 +23,7 @@ from plimsoll_devcluster.histories.script import (
     domain_of,
     queue_of,
 )
+from plimsoll_devcluster.histories.world import companions_of
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.proxies.fault_kinds import OF_ANSWERS, Fault
 
@@ -179,13 +180,21 @@ def _pod_is_evicted(rng: Random, lane: Lane, at: float) -> None:
 def _to_a_pod(rng: Random, lane: Lane, at: float, method: str, patch: Manifest) -> None:
     if lane.jobs:
         name = rng.choice(sorted(lane.jobs))
-        role = "worker" if lane.jobs[name]["kind"] == "TrainingJob" else "server"
-        pod = f"{name}-{role}-{rng.randint(0, 1)}"
+        pod = _pod_of(rng, lane.jobs[name])
         path = f"/api/v1/namespaces/{lane.namespace}/pods/{pod}"
         if method == "POST":
             path, patch = f"{path}/eviction", {**patch, "metadata": {"name": pod}}
         what = {"POST": "is evicted", "PATCH": "fails", "DELETE": "is deleted"}[method]
         lane.calls.append(Call(at, f"{pod} {what}", method, path, patch))
+
+
+def _pod_of(rng: Random, job: Manifest) -> str:
+    """One of a job's pods that is likely there, a launcher in place of a second worker."""
+    number = rng.randint(0, 1)
+    role = "worker" if job["kind"] == "TrainingJob" else "server"
+    if number and companions_of(job):
+        role, number = "launcher", 0
+    return f"{job['metadata']['name']}-{role}-{number}"
 
 
 def _node_goes(rng: Random, lane: Lane, at: float) -> None:

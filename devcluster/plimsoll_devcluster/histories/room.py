@@ -24,7 +24,7 @@ def lacks(job: Manifest, world: World, lane: Lane, pods: Iterable[Manifest]) -> 
     least, gpus = gang_of(job)
     there = [pod for pod in pods if not is_over(pod)]
     on_nodes = free_gpus(filter(is_open, world.nodes.values()), there)
-    watts = _BUSY_WATTS * least * gpus * _share("InferenceJob" if "roles" in job["spec"] else "")
+    watts = _BUSY_WATTS * least * gpus * _share(job["kind"])
     wanting = {
         "InsufficientGPUs": sum(each // gpus for each in on_nodes.values()) < least,
         "QueueLimit": _is_in_queue(job, lane)

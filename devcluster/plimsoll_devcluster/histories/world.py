@@ -119,8 +119,13 @@ def placements_of(job: Manifest) -> list[tuple[str, int, str, int]]:
     )
 
 
+def companions_of(job: Manifest) -> int:
+    """How many pods without GPUs a gang has beside its workers."""
+    return len(job["spec"].get("roles", ())) if job["kind"] == "TrainingJob" else 0
+
+
 def gang_of(job: Manifest) -> tuple[int, int]:
-    """How many pods a job needs together, and the GPUs of each; a service needs one at a time."""
+    """How many pods with GPUs a job needs together, and the GPUs of each; a service needs one."""
     spec = job["spec"]
     if "workers" in spec:
         return spec["workers"]["min"], int(spec["workers"].get("gpusPerWorker", 1))

@@ -18,7 +18,7 @@ from plimsoll_devcluster.processes.short_lives import forks, operator_life
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.adopted_lives import create, is_suspended, pods_made
 from support.clusters.pod_history import PodHistory, creations, most_gpus
-from support.clusters.pod_lives import label, name_of, scale
+from support.clusters.pod_lives import label, name_of, scale, wish
 from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload, make, pods_of_workload
 from support.clusters.workload_lives import (
@@ -28,7 +28,12 @@ from support.clusters.workload_lives import (
     workload_pods,
 )
 from support.objects.batch_jobs import QUEUE, a_batch_job
-from support.objects.job_manifests import a_priority_class, a_training_job, an_inference_job
+from support.objects.job_manifests import (
+    a_priority_class,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
 from support.objects.workloads import a_jobset, a_pytorch_job, a_ray_cluster, a_train_job
 from support.servers.write_gate import Spoil, WriteGate, write_gate
 
@@ -86,7 +91,10 @@ def scene(control_plane: Cluster, api: ApiServer, namespace: str) -> Iterator[Sc
 
 def runs(scene: Scene, job: Manifest) -> bool:
     status, pods = scene.status(job), scene.pods_of(job)
-    placed = status.get("placement", {}).get("assignments", [])
+    placed = sorted(
+        status.get("placement", {}).get("assignments", []),
+        key=lambda place: (place["role"], int(place["replica"])),
+    )
     bound = [pod["spec"].get("nodeName") for pod in pods]
     wanted = [node for place in placed for node in place["nodes"]]
     return status.get("reason") == "Running" and bound == wanted
@@ -122,6 +130,37 @@ def test_whatever_the_last_write_was_the_next_life_goes_on_from_there(
     assert not [jobs for jobs in together if {"gang", "urgent"} <= jobs]
     services = scene.api.items(f"/api/v1/namespaces/{scene.namespace}/services")
     assert {name_of(each) for each in services} == {"gang", "urgent"}
+
+
+def test_whatever_the_last_write_was_a_gang_of_several_roles_starts_yields_and_ends_whole(
+    scene: Scene, mortal: Mortal
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=2), fake_node("plain", gpus=0, cpu="2"))
+    launcher = {"name": "launcher", "template": a_template({"cpu": "2"})}
+    policy = {"role": "launcher"}
+    gang = a_training_job("gang", workers=2, roles=[launcher], successPolicy=policy)
+    urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
+    with PodHistory(scene) as history:
+        scene.apply(gang)
+        begun = mortal.die_after_every_write(lambda: runs(scene, gang))
+        scene.apply(a_priority_class("urgent", 1000), urgent)
+        ended = mortal.die_after_every_write(
+            lambda: runs(scene, urgent) and waits(scene, gang, "LowerPriority")
+        )
+        scene.delete(urgent)
+        again = mortal.die_after_every_write(lambda: runs(scene, gang))
+        wish(scene, scene.pods_of(gang)[0], run_seconds="0")
+        over = mortal.die_after_every_write(lambda: is_over(scene, gang))
+        assert_nothing_is_left_to_do(scene)
+    assert begun >= 5, "status, Service, three pods; that it runs"
+    assert ended >= 8, "status, three deletions; status, Service, two pods; it runs"
+    assert again >= 4, "status, three pods; that it runs"
+    assert over >= 2, "that it is complete; two deletions"
+    gang_pods = ("gang-launcher-0", "gang-worker-0", "gang-worker-1")
+    made = [(name, revision) for name in gang_pods for revision in ("1", "2")]
+    made += [(f"urgent-worker-{rank}", "1") for rank in range(2)]
+    assert creations(history) == dict.fromkeys(made, 1)
+    assert most_gpus(history)["node"] == 2
 
 
 def test_whatever_the_last_write_was_a_target_gets_its_count_and_its_places(
@@ -205,6 +244,12 @@ def test_whatever_the_last_write_was_workloads_of_other_kinds_start_yield_and_co
 
 def asks_for_gpus(pod: Manifest) -> bool:
     return any(each.get("resources", {}).get("limits") for each in pod["spec"]["containers"])
+
+
+def is_over(scene: Scene, gang: Manifest) -> bool:
+    """Whether it is complete, and only its launcher's pod is left."""
+    pods = [name_of(pod) for pod in scene.pods_of(gang)]
+    return scene.status(gang).get("reason") == "Completed" and pods == ["gang-launcher-0"]
 
 
 def is_adopted_and_runs(scene: Scene, job: Manifest) -> bool:
