@@ -20,7 +20,8 @@ def with_stand_ins(job: Manifest, image: str) -> Manifest:
     """The job with every program replaced, and what it asks for besides GPUs made small."""
     job = copy.deepcopy(job)
     spec = job["spec"]
-    for part in [spec["workers"]] if job["kind"] == "TrainingJob" else spec["roles"]:
+    workers = [spec["workers"]] if job["kind"] == "TrainingJob" else []
+    for part in (*workers, *spec.get("roles", ())):
         pod = part["template"]["spec"]
         pod["containers"] = [_container(each, image) for each in pod["containers"]]
     return job

@@ -183,7 +183,7 @@ def conditions(status: Mapping[str, Any]) -> dict[str, str]:
 
 def gpu_limits(pods: Iterable[Manifest]) -> list[dict[str, str]]:
     """The devices that each pod's first container is given."""
-    limits = (pod["spec"]["containers"][0]["resources"]["limits"] for pod in pods)
+    limits = (pod["spec"]["containers"][0]["resources"].get("limits", {}) for pod in pods)
     return [{name: n for name, n in each.items() if "/" in name} for each in limits]
 
 
