@@ -182,11 +182,11 @@ def test_services_and_jobs_share_a_cluster(
     served: tuple[str, ...],
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "jobs.csv").write_text("submitted,gpus,hours,name\n0,8,0.2,first\n60,8,0.2,next\n")
+    (tmp_path / "jobs.csv").write_text("submitted,gpus,hours,name\n0,5,0.2,first\n60,5,0.2,next\n")
     write_requests(tmp_path, "600,chat,team,1", "1200,chat,team,5", "1800,chat,team,0")
     files = (*trace, *served[2:])
     report = json.loads(run(capsys, "simulate-trace", *files, "-o", "json").out)
-    assert report["summary"]["jobs"] == 2
+    assert report["summary"]["done"] == 2
     held = report["summary"]["held_gpu_hours"] + report["services"][0]["gpu_hours"]
     assert held <= report["summary"]["offered_gpu_hours"]
     lines = run(capsys, "simulate-trace", *files).out.splitlines()
