@@ -7,8 +7,8 @@ In this order:
 3. a build from Go modules into the cache
 
 Such a folder holds the program, called NAME, and what upstream installs beside it: the definitions
-of its kinds in `crds`, its webhooks in `webhooks` if it has any, and objects that users name in
-`objects`.
+of its kinds in `crds`, its webhooks in `webhooks` if it has any, objects that users name in
+`objects`, and its own `examples`.
 """
 
 import os
@@ -27,6 +27,7 @@ GIVEN = "PLIMSOLL_WORKLOAD_CONTROLLERS"
 CRDS = "crds"
 WEBHOOKS = "webhooks"
 OBJECTS = "objects"
+EXAMPLES = "examples"
 
 
 class NoWorkloadControllerError(Exception):
@@ -88,8 +89,9 @@ TRAINER = ControllerProgram(
         CRDS: "manifests/base/crds/trainer.kubeflow.org_*.yaml",
         WEBHOOKS: "manifests/base/webhook/**/*.yaml",
         OBJECTS: "manifests/base/runtimes/torch_distributed.yaml",
+        EXAMPLES: "examples/yaml/*.yaml",
     },
-    revision=2,
+    revision=3,
 )
 TRAINING_OPERATOR = ControllerProgram(
     name="training-operator",
@@ -101,8 +103,9 @@ TRAINING_OPERATOR = ControllerProgram(
     beside={
         CRDS: "manifests/base/crds/kubeflow.org_*.yaml",
         WEBHOOKS: "manifests/base/webhook/**/*.yaml",
+        EXAMPLES: "examples/pytorch/mnist/v1/*.yaml",
     },
-    revision=3,
+    revision=4,
 )
 KUBERAY = ControllerProgram(
     name="kuberay",
@@ -111,7 +114,11 @@ KUBERAY = ControllerProgram(
     module="github.com/ray-project/kuberay/ray-operator",
     package=".",
     build_in=HACK / "kuberay",
-    beside={CRDS: "config/crd/bases/ray.io_rayclusters.yaml"},
+    beside={
+        CRDS: "config/crd/bases/ray.io_rayclusters.yaml",
+        EXAMPLES: "config/samples/**/ray-*.yaml",
+    },
+    revision=2,
 )
 ALL = (JOBSET, TRAINER, TRAINING_OPERATOR, KUBERAY)
 

@@ -34,6 +34,22 @@ def create_workload(scene: Scene, workload: Manifest) -> None:
     scene.api.create(workload_path(scene, workload).rpartition("/")[0], manifest)
 
 
+def stand_in_path(scene: Scene, workload: Manifest) -> str:
+    """Where the TrainingJob that stands for a workload is."""
+    return scene.path("TrainingJob", stand_in_of(workload)["metadata"]["name"])
+
+
+def adopted(scene: Scene, workload: Manifest) -> Manifest:
+    """Create a workload, and wait until a TrainingJob stands for it; that."""
+    create_workload(scene, workload)
+    wait_until(
+        lambda: scene.api.exists(stand_in_path(scene, workload)),
+        timeout_seconds=SECONDS,
+        what=f"a TrainingJob stands for the {workload['kind']}",
+    )
+    return stand_in_of(workload)
+
+
 def change_workload(scene: Scene, workload: Manifest, spec: Manifest) -> None:
     """Change some fields of a workload's spec."""
     scene.api.merge(workload_path(scene, workload), {"spec": spec})

@@ -20,9 +20,11 @@ from support.clusters.adopted_lives import end, until_size
 from support.clusters.adoption_policy import is_suspended, workloads_policy
 from support.clusters.scene import SECONDS, Scene
 from support.clusters.workload_lives import (
+    adopted,
     change_workload,
     create_workload,
     stand_in_of,
+    stand_in_path,
     suspension,
     until_no_pods,
     until_pods_run,
@@ -99,10 +101,6 @@ def labelled(workload: Manifest, said: Mapping[str, str] | None = None) -> Manif
     return {**workload, "metadata": meta}
 
 
-def stand_in_path(scene: Scene, workload: Manifest) -> str:
-    return scene.path("TrainingJob", stand_in_of(workload)["metadata"]["name"])
-
-
 def with_a_driver(kind: str, cpu: str) -> Manifest:
     """A workload of two workers with a GPU each, and a driver without one."""
     asks = {"name": "pytorch", "image": "driver:1", "resources": {"requests": {"cpu": cpu}}}
@@ -142,16 +140,6 @@ def state(pod: Manifest) -> str:
     """A pod's node; what it is that has none."""
     waits = "gated" if pod["spec"].get("schedulingGates") else "driver"
     return pod["spec"].get("nodeName", waits)
-
-
-def adopted(scene: Scene, workload: Manifest) -> Manifest:
-    create_workload(scene, workload)
-    wait_until(
-        lambda: scene.api.exists(stand_in_path(scene, workload)),
-        timeout_seconds=SECONDS,
-        what=f"a TrainingJob stands for the {workload['kind']}",
-    )
-    return stand_in_of(workload)
 
 
 def test_it_is_placed_where_the_plan_says_preempted_and_completes_if_it_ever_does(

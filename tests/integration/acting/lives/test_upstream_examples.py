@@ -1,0 +1,96 @@
+"""Examples of the upstream projects, as their own releases have them, with one label added."""
+
+import os
+from typing import Final
+
+import pytest
+import yaml
+
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.programs.workload_controllers import (
+    EXAMPLES,
+    KUBERAY,
+    TRAINER,
+    TRAINING_OPERATOR,
+    ControllerProgram,
+    find_controller,
+)
+from support.clusters.scene import Scene
+from support.clusters.workload_lives import (
+    adopted,
+    create_workload,
+    until_pods_run,
+    workload_path,
+)
+from support.objects.batch_jobs import GATE, QUEUE
+from support.objects.job_manifests import a_queue
+
+OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
+pytestmark = pytest.mark.usefixtures("trainer_controller", "training_operator", "kuberay_operator")
+
+A_GPU: Final = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 1}}}
+
+
+def labelled(program: ControllerProgram, file: str) -> Manifest:
+    """The workload in a file of a release, with our label and nothing else changed."""
+    path = find_controller(program, os.environ) / EXAMPLES / file
+    objects = yaml.safe_load_all(path.read_text())
+    (workload,) = (each for each in objects if each and "spec" in each)
+    workload["metadata"].setdefault("labels", {})[QUEUE] = "research"
+    return workload
+
+
+def suspended(workload: Manifest) -> Manifest:
+    """The workload as one creates it where no admission policy holds it."""
+    spec = workload["spec"]
+    return {**workload, "spec": {**spec, "suspend": True}}
+
+
+@pytest.fixture
+def queue(scene: Scene) -> None:
+    scene.apply(a_queue("research"))
+
+
+@pytest.mark.usefixtures("queue")
+@pytest.mark.parametrize("file", ["pytorch_job_mnist_gloo.yaml", "pytorch_job_mnist_nccl.yaml"])
+def test_the_pytorchjobs_of_training_operator_are_planned(scene: Scene, file: str) -> None:
+    scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
+    workload = labelled(TRAINING_OPERATOR, file)
+    workload["spec"]["runPolicy"] = {"suspend": True}
+    assert sorted(scene.running(adopted(scene, workload)).nodes) == ["a", "b"]
+
+
+@pytest.mark.usefixtures("queue")
+def test_a_raycluster_of_kuberay_with_gpus_in_its_head_is_planned(scene: Scene) -> None:
+    scene.add_nodes(fake_node("a", gpus=4))
+    workload = suspended(labelled(KUBERAY, "ray-cluster.verl.yaml"))
+    assert scene.running(adopted(scene, workload)).nodes == ["a"]
+
+
+@pytest.mark.usefixtures("queue")
+def test_the_trainjob_of_trainer_is_planned_once_it_asks_for_gpus(scene: Scene) -> None:
+    scene.add_nodes(*(fake_node(name, gpus=1) for name in "abc"))
+    workload = suspended(labelled(TRAINER, "01-multi-node.yaml"))
+    workload["spec"]["trainer"] |= A_GPU
+    assert sorted(scene.running(adopted(scene, workload)).nodes) == ["a", "b", "c"]
+
+
+@pytest.mark.usefixtures("queue")
+@pytest.mark.parametrize(
+    ("program", "file", "pods"),
+    [
+        pytest.param(KUBERAY, "ray-cluster.sample.yaml", 2, id="RayCluster"),
+        pytest.param(TRAINER, "01-multi-node.yaml", 3, id="TrainJob"),
+    ],
+)
+def test_one_without_gpus_runs_as_without_the_label_and_is_told_why(
+    scene: Scene, program: ControllerProgram, file: str, pods: int
+) -> None:
+    scene.add_nodes(fake_node("a", gpus=1))
+    workload = labelled(program, file)
+    create_workload(scene, workload)
+    (event,) = scene.events(workload, "InvalidSpec")
+    assert "asks for no GPU: set nvidia.com/gpu" in event["note"]
+    until_pods_run(scene, workload, pods)
+    assert GATE not in str(scene.api.get(workload_path(scene, workload)))
