@@ -133,7 +133,7 @@ def training_operator(control_plane: Cluster) -> Iterator[WorkloadController]:
 
 @pytest.fixture(scope="module")
 def kuberay_operator(control_plane: Cluster) -> Iterator[WorkloadController]:
-    """KubeRay for RayClusters, for all tests of a module."""
+    """KubeRay for RayClusters and RayJobs, for all tests of a module."""
     with _controller(KUBERAY, control_plane) as controller:
         yield controller
 

@@ -115,10 +115,10 @@ KUBERAY = ControllerProgram(
     package=".",
     build_in=HACK / "kuberay",
     beside={
-        CRDS: "config/crd/bases/ray.io_rayclusters.yaml",
+        CRDS: "config/crd/bases/ray.io_ray[cj][lo]*.yaml",
         EXAMPLES: "config/samples/**/ray-*.yaml",
     },
-    revision=2,
+    revision=3,
 )
 ALL = (JOBSET, TRAINER, TRAINING_OPERATOR, KUBERAY)
 
