@@ -35,7 +35,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "XGBoostJob": ("Master", "Worker"),
     "PaddleJob": ("Master", "Worker"),
 }
-KINDS = ("JobSet", "TrainJob", "RayCluster", *REPLICA_SPECS)
+KINDS = ("JobSet", "TrainJob", "RayCluster", "RayJob", *REPLICA_SPECS)
 """All kinds but Job."""
 
 
@@ -165,6 +165,28 @@ def a_ray_cluster(
     }
 
 
+def a_ray_job(
+    name: str = "train",
+    *,
+    workers: int = 2,
+    gpus: int = 1,
+    pod: Manifest | None = None,
+    **spec: Any,  # noqa: ANN401 - fields of a RayJob's spec
+) -> Manifest:
+    """A RayJob on a cluster of a head without GPUs and one group of so many workers."""
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {"name": name},
+        "spec": {
+            "entrypoint": "python train.py",
+            "shutdownAfterJobFinishes": True,
+            "rayClusterSpec": a_ray_cluster(workers=workers, gpus=gpus, pod=pod)["spec"],
+            **spec,
+        },
+    }
+
+
 def replicated(
     name: str,
     *,
@@ -209,6 +231,8 @@ def a_workload_of(kind: str, *, gpus: int = 1) -> Manifest:
         return a_train_job(gpus=gpus)
     if kind == "RayCluster":
         return a_ray_cluster(gpus=gpus)
+    if kind == "RayJob":
+        return a_ray_job(gpus=gpus)
     *first, last = _ROLES[kind]
     job = a_kubeflow_job(kind, **dict.fromkeys(first, (1, 0)), **{last: (1, gpus)})
     for each in templates(job):
@@ -251,6 +275,7 @@ def held(workload: Manifest) -> Manifest:
 def templates(workload: Manifest) -> Iterator[Manifest]:
     """The specs of a workload's pod templates."""
     spec, field = workload["spec"], REPLICA_SPECS.get(workload["kind"], "")
+    spec = spec.get("rayClusterSpec", spec)
     of_itself = [spec] if "template" in spec else []
     of_itself += [spec["headGroupSpec"]] if "headGroupSpec" in spec else []
     groups = (*spec.get("replicatedJobs", ()), *spec.get("workerGroupSpecs", ()))

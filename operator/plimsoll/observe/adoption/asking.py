@@ -2,7 +2,7 @@
 
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.observe.adoption.kinds.adapter import Candidate, asks
-from plimsoll.observe.adoption.kinds.table import adapter_of, maker_of
+from plimsoll.observe.adoption.kinds.table import adapter_of, has_labels_of_maker, maker_of
 from plimsoll.observe.kueue import left_to_kueue
 from plimsoll.observe.labels import QUEUE
 
@@ -10,9 +10,10 @@ from plimsoll.observe.labels import QUEUE
 def is_concern(item: WorkloadObject) -> bool:
     """Whether a workload asks to be planned, or did so before.
 
-    What another workload has made is that one's concern, unless it asks itself.
+    What another workload has made is that one's concern, unless it asks itself: by a label of its
+    own, not one that was handed on to it.
     """
-    if asks(item):
+    if asks(item) and not has_labels_of_maker(item):
         return True
     return maker_of(item) is None and adapter_of(item).is_held(item)
 

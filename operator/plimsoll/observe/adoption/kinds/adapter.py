@@ -73,9 +73,9 @@ class Adapter(ABC, Generic[T]):
 
     `own_managers`: the values of `spec.managedBy` that leave it to its own controller. `creators`:
     the owners, by apiVersion and kind, that only create such objects; all others suspend and resume
-    them. `makes`: what it makes, by apiVersion and kind, where that makes its pods. `to_resize`
-    tells users what lets the size of such an object change. `suspend_field` is the path of the
-    field that suspends it.
+    them. `makes`: what it makes, by apiVersion and kind, where that makes its pods; it
+    `hands_on_labels` if that has all its labels. `to_resize` tells users what lets the size of such
+    an object change. `suspend_field` is the path of the field that suspends it.
     """
 
     kind: ClassVar[str]
@@ -84,6 +84,7 @@ class Adapter(ABC, Generic[T]):
     own_managers: ClassVar[frozenset[str]] = frozenset()
     creators: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     makes: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    hands_on_labels: ClassVar[bool] = False
     suspend_field: ClassVar[tuple[str, ...]] = ("spec", "suspend")
     to_resize: ClassVar[str] = "create a TrainingJob instead"
 

@@ -17,6 +17,7 @@ from plimsoll.observe.adoption.kinds.kubeflow_jobs import (
     XGBoostJobs,
 )
 from plimsoll.observe.adoption.kinds.ray_clusters import RayClusters
+from plimsoll.observe.adoption.kinds.ray_jobs import RayJobs
 from plimsoll.observe.adoption.kinds.train_jobs import TrainJobs
 
 ADAPTERS: Final[tuple[Adapter[Any], ...]] = (
@@ -30,11 +31,12 @@ ADAPTERS: Final[tuple[Adapter[Any], ...]] = (
     XGBoostJobs(),
     PaddleJobs(),
     RayClusters(),
+    RayJobs(),
 )
 _BY_TYPE: Final = {each.type: each for each in ADAPTERS}
 _BY_KIND: Final = {(each.api_version, each.kind): each for each in ADAPTERS}
 
-_MADE: Final = {(each.api_version, each.kind): each.makes for each in ADAPTERS if each.makes}
+_MAKERS: Final = {(each.api_version, each.kind): each for each in ADAPTERS if each.makes}
 
 
 def adapter_of(item: WorkloadObject) -> Adapter[Any]:
@@ -56,10 +58,17 @@ def maker_of(item: WorkloadObject) -> OwnerReference | None:
     """The workload that makes an object, and by it pods of its own; None if nothing does."""
     own = adapter_of(item)
     owner = next((each for each in item.metadata.owner_references if each.controller), None)
-    makes = _MADE.get((owner.api_version, owner.kind)) if owner is not None else None
-    return owner if makes is not None and (own.api_version, own.kind) in makes else None
+    maker = _MAKERS.get((owner.api_version, owner.kind)) if owner is not None else None
+    is_made = maker is not None and (own.api_version, own.kind) in maker.makes
+    return owner if is_made else None
+
+
+def has_labels_of_maker(item: WorkloadObject) -> bool:
+    """Whether an object's labels are those of the workload that has made it."""
+    maker = maker_of(item)
+    return maker is not None and _MAKERS[maker.api_version, maker.kind].hands_on_labels
 
 
 def is_maker(api_version: str, kind: str) -> bool:
     """Whether objects of a kind make other workloads, and by them their pods."""
-    return (api_version, kind) in _MADE
+    return (api_version, kind) in _MAKERS
