@@ -34,7 +34,13 @@ from support.objects.job_manifests import (
     a_training_job,
     an_inference_job,
 )
-from support.objects.workloads import a_jobset, a_pytorch_job, a_ray_cluster, a_train_job
+from support.objects.workloads import (
+    a_jobset,
+    a_pytorch_job,
+    a_ray_cluster,
+    a_ray_job,
+    a_train_job,
+)
 from support.servers.write_gate import Spoil, WriteGate, write_gate
 
 LONG = 60.0
@@ -214,6 +220,7 @@ def test_whatever_the_last_write_was_an_adopted_job_starts_yields_and_comes_back
         pytest.param(a_train_job, id="TrainJob"),
         pytest.param(partial(a_pytorch_job, workers=1), id="PyTorchJob"),
         pytest.param(a_ray_cluster, id="RayCluster"),
+        pytest.param(a_ray_job, id="RayJob"),
     ],
 )
 def test_whatever_the_last_write_was_workloads_of_other_kinds_start_yield_and_come_back(
@@ -243,7 +250,8 @@ def test_whatever_the_last_write_was_workloads_of_other_kinds_start_yield_and_co
 
 
 def asks_for_gpus(pod: Manifest) -> bool:
-    return any(each.get("resources", {}).get("limits") for each in pod["spec"]["containers"])
+    limits = (each.get("resources", {}).get("limits", {}) for each in pod["spec"]["containers"])
+    return any("nvidia.com/gpu" in each for each in limits)
 
 
 def is_over(scene: Scene, gang: Manifest) -> bool:

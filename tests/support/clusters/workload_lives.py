@@ -63,17 +63,25 @@ def suspension(workload: Manifest, *, suspended: bool) -> Manifest:
 
 def workload_pods(scene: Scene, workload: Manifest) -> list[Manifest]:
     """The pods that a workload's controller has made, by name."""
-    selector = f"{_NAME_LABELS[workload['kind']]}={workload['metadata']['name']}"
-    found = scene.api.items(f"/api/v1/namespaces/{scene.namespace}/pods?labelSelector={selector}")
+    name, pods = workload["metadata"]["name"], f"/api/v1/namespaces/{scene.namespace}/pods"
+    if workload["kind"] == "RayJob":  # its RayClusters bear its name and a part of their own
+        found = scene.api.items(f"{pods}?labelSelector=ray.io/cluster")
+        labels = (pod["metadata"]["labels"]["ray.io/cluster"].rpartition("-") for pod in found)
+        found = [pod for pod, (of, _, _) in zip(found, labels, strict=True) if of == name]
+    else:
+        found = scene.api.items(f"{pods}?labelSelector={_NAME_LABELS[workload['kind']]}={name}")
     return sorted(found, key=lambda pod: pod["metadata"]["name"])
 
 
 def until_workload(scene: Scene, workload: Manifest, condition: str) -> Manifest:
-    """Wait until a workload has a condition; the workload."""
+    """Wait until a workload has a condition, or the status of that name; the workload."""
 
     def holds() -> Manifest | None:
         found = scene.api.get(workload_path(scene, workload))
-        return found if conditions(found.get("status", {})).get(condition) == "True" else None
+        status = found.get("status", {})
+        if status.get("jobDeploymentStatus") == condition:
+            return found
+        return found if conditions(status).get(condition) == "True" else None
 
     what = f"{workload['metadata']['name']} is {condition}"
     return wait_until(holds, timeout_seconds=SECONDS, what=what) or {}

@@ -39,6 +39,7 @@ from support.objects.workloads import (
     a_jobset,
     a_pytorch_job,
     a_ray_cluster,
+    a_ray_job,
     a_train_job,
     a_workload_of,
 )
@@ -55,7 +56,7 @@ class Nature:
     """How one kind of workload is made, of `size` pods with GPUs, and what its conditions are.
 
     `pods_beside` of them are no workers, and `without_gpus` more pods ask for none. `ended` is ""
-    for what runs until it is deleted.
+    for what does not end with its pods.
     """
 
     made: Callable[..., Manifest]
@@ -74,8 +75,13 @@ NATURES = {
     "TrainJob": Nature(a_train_job, "Complete"),
     "PyTorchJob": Nature(a_pytorch_job, "Succeeded", pods_beside=1),
     "RayCluster": Nature(a_ray_cluster, "", without_gpus=1, suspended="RayClusterSuspended"),
+    "RayJob": Nature(a_ray_job, "", without_gpus=1),
 }
-RESIZED = {"PyTorchJob": {"Master": 1, "Worker": 3}, "RayCluster": {"gpu": 4}}
+RESIZED = {
+    "PyTorchJob": {"Master": 1, "Worker": 3},
+    "RayCluster": {"gpu": 4},
+    "RayJob": {"gpu": 4},
+}
 """The replicas, by what they are, of those kinds whose size can change, once it is 4."""
 THOSE_THAT_END = [kind for kind, nature in NATURES.items() if nature.ended]
 
@@ -109,9 +115,10 @@ def with_a_driver(kind: str, cpu: str) -> Manifest:
         workload = a_pytorch_job(workers=2)
         workload["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"] = pod
         return workload
-    if kind == "RayCluster":
-        workload = a_ray_cluster(workers=2)
-        workload["spec"]["headGroupSpec"]["template"]["spec"] = pod
+    if kind in ("RayCluster", "RayJob"):
+        workload = NATURES[kind].of(2)
+        spec = workload["spec"]
+        spec.get("rayClusterSpec", spec)["headGroupSpec"]["template"]["spec"] = pod
         return workload
     workload = a_jobset(workers=2)
     driver = {"name": "driver", "template": {"spec": {"template": {"spec": pod}}}}
@@ -130,7 +137,7 @@ def retried(workload: Manifest) -> None:
 
 def replicas(workload: Manifest) -> dict[str, int]:
     """How many replicas a workload has of what."""
-    spec = workload["spec"]
+    spec = workload["spec"].get("rayClusterSpec", workload["spec"])
     types = {name: each["replicas"] for name, each in spec.get("pytorchReplicaSpecs", {}).items()}
     groups = spec.get("workerGroupSpecs", ())
     return types | {each["groupName"]: each["replicas"] for each in groups}
@@ -269,7 +276,7 @@ def test_it_is_as_large_as_there_is_room_where_its_kind_can_be(
     assert replicas(scene.api.get(workload_path(scene, workload))) == RESIZED[workload["kind"]]
 
 
-@pytest.mark.parametrize("kind", ["JobSet", "PyTorchJob", "RayCluster"])
+@pytest.mark.parametrize("kind", ["JobSet", "PyTorchJob", "RayCluster", "RayJob"])
 def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
     scene: Scene, kind: str
 ) -> None:
@@ -288,7 +295,7 @@ def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
     assert sorted(map(state, workload_pods(scene, workload))) == ["a", "a", "large"]
 
 
-@pytest.mark.parametrize("name", ["jobset", "pytorch-job", "ray-cluster", "train-job"])
+@pytest.mark.parametrize("name", ["jobset", "pytorch-job", "ray-cluster", "ray-job", "train-job"])
 def test_the_examples_are_planned(scene: Scene, name: str) -> None:
     scene.apply(a_queue("research"), a_queue("production"))
     for gpu_type in (H100, L4):

@@ -52,6 +52,7 @@ def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
         "JobSet": "jobset-",
         "PyTorchJob": "pytorchjob-",
         "RayCluster": "raycluster-",
+        "RayJob": "rayjob-",
     }
     written = [
         f"{prefixes[each['kind']]}{each['metadata']['name']}"
