@@ -143,6 +143,18 @@ def replicas(workload: Manifest) -> dict[str, int]:
     return types | {each["groupName"]: each["replicas"] for each in groups}
 
 
+def submitter_of(scene: Scene, rayjob: Manifest) -> Manifest:
+    """The pod that submits a RayJob's program, once it runs."""
+    selector = f"labelSelector=job-name={rayjob['metadata']['name']}"
+    path = f"/api/v1/namespaces/{scene.namespace}/pods?{selector}"
+
+    def runs() -> Manifest | None:
+        found = [pod for pod in scene.api.items(path) if pod["status"].get("phase") == "Running"]
+        return next(iter(found), None)
+
+    return wait_until(runs, timeout_seconds=SECONDS, what="its submitter runs") or {}
+
+
 def state(pod: Manifest) -> str:
     """A pod's node; what it is that has none."""
     waits = "gated" if pod["spec"].get("schedulingGates") else "driver"
@@ -205,6 +217,48 @@ def test_one_that_fails_is_shown_as_failed(scene: Scene, nature: Nature) -> None
     (said,) = (c for c in failed["status"]["conditions"] if c["type"] == "Failed")
     status = scene.until(stand_in_of(workload), reason="Failed")
     assert said["message"] in status["message"]
+
+
+def test_a_rayjob_whose_submitter_fails_is_shown_as_failed_and_its_gpus_are_free(
+    scene: Scene,
+) -> None:
+    scene.add_nodes(fake_node("a", gpus=2))
+    workload = labelled(a_ray_job(workers=2, submitterConfig={"backoffLimit": 0}))
+    running = scene.running(adopted(scene, workload))
+    assert running.nodes == ["a", "a"], "its submitter's pod is none of them"
+    submitter = submitter_of(scene, workload)
+    assert "schedulingGates" not in submitter["spec"]
+    end(scene, submitter, failed=True)
+    failed = until_workload(scene, workload, "Failed")
+    status = scene.until(stand_in_of(workload), reason="Failed")
+    assert status["message"] == f"SubmissionFailed: {failed['status']['message']}"
+    until_no_pods(scene, workload)
+
+
+def test_a_rayjob_that_is_tried_again_goes_where_it_was(scene: Scene) -> None:
+    scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
+    retried = {"backoffLimit": 1, "submitterConfig": {"backoffLimit": 0}}
+    workload = labelled(a_ray_job(workers=2, **retried))
+    first = scene.running(adopted(scene, workload))
+    end(scene, submitter_of(scene, workload), failed=True)
+    wait_until(
+        lambda: not first.uids & {pod["metadata"]["uid"] for pod in workload_pods(scene, workload)},
+        timeout_seconds=SECONDS,
+        what="its first cluster is gone",
+    )
+    until_pods_run(scene, workload, 3)
+    second = scene.running(stand_in_of(workload))
+    assert sorted(second.nodes) == ["a", "b"]
+    assert scene.status(stand_in_of(workload))["restarts"] == 1
+
+
+def test_a_rayjob_that_takes_too_long_is_shown_as_failed(scene: Scene) -> None:
+    scene.add_nodes(fake_node("a", gpus=2))
+    workload = labelled(a_ray_job(workers=2, activeDeadlineSeconds=10, submissionMode="HTTPMode"))
+    scene.running(adopted(scene, workload))
+    until_workload(scene, workload, "Failed")
+    assert "DeadlineExceeded" in scene.until(stand_in_of(workload), reason="Failed")["message"]
+    until_no_pods(scene, workload)
 
 
 @pytest.mark.parametrize("kind", sorted(REPLICA_SPECS.keys() - NATURES.keys()))
