@@ -147,14 +147,15 @@ def test_a_suspended_one_gets_its_queue(api: ApiServer, labelled: str, kind: str
     assert (is_suspended(found), labels(found)) == (True, {QUEUE: "team"})
 
 
-JOBSET, PYTORCH, RAY, TRAIN = (
+JOBSET, PYTORCH, RAY, RAY_JOB, TRAIN = (
     a_workload_of("JobSet"),
     a_workload_of("PyTorchJob"),
     a_workload_of("RayCluster"),
+    a_workload_of("RayJob"),
     a_workload_of("TrainJob"),
 )
 OWNED = [{**owner(TRAIN), "uid": "1"}]
-RAY_JOB = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "tune", "uid": "1"}
+OF_A_RAY_JOB = [{**owner(RAY_JOB), "uid": "1"}]
 NODE: Manifest = {"nodeName": "node"}
 LEFT_ALONE: dict[str, Manifest] = {
     "zero GPUs": in_last_pod(
@@ -185,10 +186,23 @@ LEFT_ALONE: dict[str, Manifest] = {
     "a TrainJob's": own(JOBSET, {"metadata.ownerReferences": OWNED}),
     "a RayCluster that Ray resizes": own(RAY, {"spec.enableInTreeAutoscaling": True}),
     "a RayCluster of MultiKueue": own(RAY, {"spec.managedBy": "kueue.x-k8s.io/multikueue"}),
-    "a RayJob's": own(RAY, {"metadata.ownerReferences": [{**RAY_JOB, "controller": True}]}),
+    "a RayJob's": own(RAY, {"metadata.ownerReferences": OF_A_RAY_JOB}),
+    "a RayJob that Ray resizes": own(
+        RAY_JOB, {"spec.rayClusterSpec.enableInTreeAutoscaling": True}
+    ),
+    "a RayJob of MultiKueue": own(RAY_JOB, {"spec.managedBy": "kueue.x-k8s.io/multikueue"}),
+    "a RayJob that leaves its cluster": own(RAY_JOB, {"spec.shutdownAfterJobFinishes": False}),
+    "a RayJob that says nothing of its cluster's end": own(
+        RAY_JOB, {"spec.shutdownAfterJobFinishes": GONE}
+    ),
+    "a RayJob that waits for its user": own(RAY_JOB, {"spec.submissionMode": "InteractiveMode"}),
+    "a RayJob on a cluster that is there": own(
+        RAY_JOB, {"spec.rayClusterSpec": GONE, "spec.clusterSelector": {"ray.io/cluster": "mine"}}
+    ),
     "a JobSet on a node already": in_last_pod(JOBSET, lambda pod: pod.update(NODE)),
     "a PyTorchJob on a node already": in_last_pod(PYTORCH, lambda pod: pod.update(NODE)),
     "a RayCluster on a node already": in_last_pod(RAY, lambda pod: pod.update(NODE)),
+    "a RayJob on a node already": in_last_pod(RAY_JOB, lambda pod: pod.update(NODE)),
 }
 
 
@@ -243,6 +257,10 @@ HELD: dict[str, Manifest] = {
         TRAIN, {"spec.managedBy": "trainer.kubeflow.org/trainjob-controller"}
     ),
     "a RayCluster run by KubeRay": own(RAY, {"spec.managedBy": "ray.io/kuberay-operator"}),
+    "a RayJob run by KubeRay": own(RAY_JOB, {"spec.managedBy": "ray.io/kuberay-operator"}),
+    "a RayJob with a submitter beside its head": own(
+        RAY_JOB, {"spec.submissionMode": "SidecarMode"}
+    ),
     "GPUs of a Ray head": own(
         a_ray_cluster(gpus=0),
         {"spec.headGroupSpec.template": RAY["spec"]["workerGroupSpecs"][0]["template"]},

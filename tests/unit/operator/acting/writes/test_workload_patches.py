@@ -12,6 +12,7 @@ from support.objects.workloads import (
     a_jobset,
     a_kubeflow_job,
     a_ray_cluster,
+    a_ray_job,
     a_train_job,
     asking,
     held,
@@ -21,6 +22,7 @@ BATCH_JOB = a_batch_job(workers=1)
 JOBSET = held(asking(a_jobset()))
 TRAIN = held(asking(a_train_job()))
 RAY = held(asking(a_ray_cluster()))
+RAY_JOB = held(asking(a_ray_job()))
 
 
 def of_kind(kind: str, **roles: tuple[int, int]) -> Manifest:
@@ -47,7 +49,7 @@ def written(
 
 
 def test_each_kind_is_suspended_and_resumed_by_its_own_field() -> None:
-    for manifests in ([BATCH_JOB], [JOBSET], [TRAIN, jobset_of(TRAIN)], [RAY]):
+    for manifests in ([BATCH_JOB], [JOBSET], [TRAIN, jobset_of(TRAIN)], [RAY], [RAY_JOB]):
         assert suspended(*manifests) == {"suspend": True}
         assert written(*manifests, suspend=False) == {"suspend": False}
     for kind in REPLICA_SPECS:
