@@ -237,8 +237,8 @@ def test_a_rayjob_whose_submitter_fails_is_shown_as_failed_and_its_gpus_are_free
 
 def test_a_rayjob_that_is_tried_again_goes_where_it_was(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
-    retried = {"backoffLimit": 1, "submitterConfig": {"backoffLimit": 0}}
-    workload = labelled(a_ray_job(workers=2, **retried))
+    tried: Manifest = {"backoffLimit": 1, "submitterConfig": {"backoffLimit": 0}}
+    workload = labelled(a_ray_job(workers=2, **tried))
     first = scene.running(adopted(scene, workload))
     end(scene, submitter_of(scene, workload), failed=True)
     wait_until(
@@ -255,7 +255,7 @@ def test_a_rayjob_that_is_tried_again_goes_where_it_was(scene: Scene) -> None:
 def test_a_rayjob_that_takes_too_long_is_shown_as_failed(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     workload = labelled(a_ray_job(workers=2, activeDeadlineSeconds=10, submissionMode="HTTPMode"))
-    scene.running(adopted(scene, workload))
+    adopted(scene, workload)
     until_workload(scene, workload, "Failed")
     assert "DeadlineExceeded" in scene.until(stand_in_of(workload), reason="Failed")["message"]
     until_no_pods(scene, workload)

@@ -69,6 +69,19 @@ def test_a_raycluster_of_kuberay_with_gpus_in_its_head_is_planned(scene: Scene) 
 
 
 @pytest.mark.usefixtures("queue")
+def test_a_rayjob_of_kuberay_is_planned_once_its_cluster_is_to_end_with_it(scene: Scene) -> None:
+    t4 = {"cloud.google.com/gke-accelerator": "nvidia-tesla-t4"}
+    scene.add_nodes(*(fake_node(name, gpus=4, labels=t4) for name in "ab"))
+    workload = labelled(KUBERAY, "ray-job.batch-inference.yaml")
+    create_workload(scene, workload)
+    (event,) = scene.events(workload, "InvalidSpec")
+    assert "spec.shutdownAfterJobFinishes: " in event["note"]
+    workload["metadata"]["name"] = "ends"
+    workload["spec"]["shutdownAfterJobFinishes"] = True
+    assert len(scene.running(adopted(scene, suspended(workload))).nodes) == 1
+
+
+@pytest.mark.usefixtures("queue")
 def test_the_trainjob_of_trainer_is_planned_once_it_asks_for_gpus(scene: Scene) -> None:
     scene.add_nodes(*(fake_node(name, gpus=1) for name in "abc"))
     workload = suspended(labelled(TRAINER, "01-multi-node.yaml"))
