@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from plimsoll.kube.objects.workload_parts import WorkloadCondition, condition_of
 from plimsoll.kube.watching.workloads import Reference
 
 Patch = dict[str, Any]
@@ -44,6 +45,19 @@ class Outcome:
 
     failed: bool
     message: str
+
+
+def failure(reason: str, message: str) -> Outcome:
+    """That a workload has failed, with all that its controller says of it."""
+    return Outcome(failed=True, message=": ".join(filter(None, (reason, message))))
+
+
+def outcome_of(conditions: Sequence[WorkloadCondition], *, done: str) -> Outcome | None:
+    """How a workload ended: its condition `Failed` holds, or the one that is called `done`."""
+    failed, succeeded = condition_of(conditions, "Failed"), condition_of(conditions, done)
+    if failed is not None:
+        return failure(failed.reason, failed.message)
+    return None if succeeded is None else Outcome(failed=False, message=succeeded.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """batch/v1 Jobs. A Job's own controller makes its pods and retries them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from plimsoll.kube.http.resources import BATCH_JOBS
 from plimsoll.kube.objects.batch_job import BatchJob, BatchJobSpec
 from plimsoll.kube.objects.workload_parts import condition_of
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet
-from plimsoll.observe.adoption.workload_view import Outcome, Sizing, WorkloadView
+from plimsoll.observe.adoption.workload_view import Outcome, Sizing, WorkloadView, outcome_of
 from plimsoll.observe.labels import COMPLETION_INDEX
 from plimsoll.observe.whole_numbers import whole_number
 
@@ -97,10 +98,7 @@ def _count(indexes: str) -> int:
 
 def _outcome(job: BatchJob) -> Outcome | None:
     status = job.status
-    failed = condition_of(status.conditions, "Failed")
-    if failed is not None:
-        said = ": ".join(filter(None, (failed.reason, failed.message)))
-        return Outcome(failed=True, message=said)
-    if condition_of(status.conditions, "Complete") is not None:
-        return Outcome(failed=False, message=f"{status.succeeded} pods succeeded")
-    return None
+    found = outcome_of(status.conditions, done="Complete")
+    if found is None or found.failed:
+        return found
+    return replace(found, message=f"{status.succeeded} pods succeeded")

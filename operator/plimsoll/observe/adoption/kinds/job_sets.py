@@ -10,12 +10,13 @@ from plimsoll.kube.objects.job_set import JobSet, ReplicatedJob
 from plimsoll.kube.objects.workload_parts import WorkloadCondition, condition_of
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet, asks_for_gpus
 from plimsoll.observe.adoption.kinds.batch_jobs import at_once, to_come
-from plimsoll.observe.adoption.workload_view import Outcome, WorkloadView
+from plimsoll.observe.adoption.workload_view import WorkloadView, outcome_of
 
 _NAME: Final = "jobset.sigs.k8s.io/replicatedjob-name"
 _ATTEMPT: Final = "jobset.sigs.k8s.io/restart-attempt"
 OF_JOBS: Final = frozenset({_NAME, _ATTEMPT})
 """The labels of a JobSet's Jobs that say which of its Jobs they are."""
+_DONE: Final = "Completed"
 
 
 class JobSets(Adapter[JobSet]):
@@ -55,7 +56,7 @@ class JobSets(Adapter[JobSet]):
             beside=without,
             since=None if spec.suspend else _resumed(status.conditions),
             failures=status.restarts,
-            outcome=_outcome(item),
+            outcome=outcome_of(item.status.conditions, done=_DONE),
         )
 
     def managed_by(self, item: JobSet) -> str:
@@ -68,7 +69,7 @@ class JobSets(Adapter[JobSet]):
 
     def is_over(self, item: JobSet) -> bool:
         """Whether it has completed or failed for good."""
-        return _outcome(item) is not None
+        return outcome_of(item.status.conditions, done=_DONE) is not None
 
 
 def _pod_sets(item: JobSet) -> Iterator[PodSet]:
@@ -105,12 +106,3 @@ def _resumed(conditions: Sequence[WorkloadCondition]) -> datetime | None:
     """When it was last resumed; None if it has never been suspended."""
     found = (each for each in conditions if (each.type, each.status) == ("Suspended", "False"))
     return next((each.last_transition_time for each in found), None)
-
-
-def _outcome(item: JobSet) -> Outcome | None:
-    conditions = item.status.conditions
-    failed, done = condition_of(conditions, "Failed"), condition_of(conditions, "Completed")
-    if failed is not None:
-        said = ": ".join(filter(None, (failed.reason, failed.message)))
-        return Outcome(failed=True, message=said)
-    return None if done is None else Outcome(failed=False, message=done.message)

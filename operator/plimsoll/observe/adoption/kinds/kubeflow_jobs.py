@@ -15,10 +15,11 @@ from plimsoll.kube.objects.kubeflow_jobs import (
 )
 from plimsoll.kube.objects.workload_parts import condition_of
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet, asks_for_gpus
-from plimsoll.observe.adoption.workload_view import Outcome, Sizing, WorkloadView
+from plimsoll.observe.adoption.workload_view import Sizing, WorkloadView, outcome_of
 
 _WORKER: Final = "Worker"
 _INDEX: Final = "training.kubeflow.org/replica-index"
+_DONE: Final = "Succeeded"
 
 
 class KubeflowJobs(Adapter[KubeflowJob]):
@@ -68,7 +69,7 @@ class KubeflowJobs(Adapter[KubeflowJob]):
             beside=beside,
             since=None if suspended or rests else status.start_time,
             failures=sum(each.failed for each in status.replica_statuses.values()),
-            outcome=_outcome(item),
+            outcome=outcome_of(item.status.conditions, done=_DONE),
             sizing=sizing,
             numbered_by=_INDEX if sizing is not None and not sizing.fixed else "",
         )
@@ -94,7 +95,7 @@ class KubeflowJobs(Adapter[KubeflowJob]):
 
     def is_over(self, item: KubeflowJob) -> bool:
         """Whether it has completed or failed for good."""
-        return _outcome(item) is not None
+        return outcome_of(item.status.conditions, done=_DONE) is not None
 
 
 class PyTorchJobs(KubeflowJobs):
@@ -137,12 +138,3 @@ class PaddleJobs(KubeflowJobs):
 
     kind, type, specs = "PaddleJob", PaddleJob, "paddleReplicaSpecs"
     resource = Resource("kubeflow.org", "v1", "paddlejobs")
-
-
-def _outcome(item: KubeflowJob) -> Outcome | None:
-    conditions = item.status.conditions
-    failed, done = condition_of(conditions, "Failed"), condition_of(conditions, "Succeeded")
-    if failed is not None:
-        said = ": ".join(filter(None, (failed.reason, failed.message)))
-        return Outcome(failed=True, message=said)
-    return None if done is None else Outcome(failed=False, message=done.message)

@@ -14,7 +14,7 @@ from plimsoll.observe.adoption.kinds.ray_pods import (
     ray_problem,
     with_ray_pods,
 )
-from plimsoll.observe.adoption.workload_view import Outcome, WorkloadView
+from plimsoll.observe.adoption.workload_view import Outcome, WorkloadView, failure
 from plimsoll.observe.labels import QUEUE
 
 _AT: Final = ("spec", "rayClusterSpec")
@@ -104,8 +104,7 @@ def _resumed(status: RayJobStatus) -> datetime | None:
 
 def _outcome(status: RayJobStatus) -> Outcome | None:
     if status.job_deployment_status in _FAILED:
-        said = ": ".join(filter(None, (status.reason, status.message)))
-        return Outcome(failed=True, message=said)
+        return failure(status.reason, status.message)
     if status.job_deployment_status == "Complete":
         return Outcome(failed=False, message=status.message or status.job_status)
     return None

@@ -15,12 +15,13 @@ from plimsoll.observe.adoption.kinds.adapter import (
     PodSet,
     asks_for_gpus,
 )
-from plimsoll.observe.adoption.workload_view import Operation, Outcome, WorkloadView
+from plimsoll.observe.adoption.workload_view import Operation, WorkloadView, outcome_of
 from plimsoll.observe.labels import GATE
 
 MANAGER: Final = GATE
 """The name under which we patch a TrainJob's runtime."""
 _PATCHES: Final = "/spec/runtimePatches"
+_DONE: Final = "Complete"
 
 
 class TrainJobs(Adapter[TrainJob]):
@@ -48,7 +49,7 @@ class TrainJobs(Adapter[TrainJob]):
             at_rest=False,
             parallelism=0,
             due=0,
-            outcome=_outcome(item),
+            outcome=outcome_of(item.status.conditions, done=_DONE),
         )
         for child in children:
             seen = child.view
@@ -73,7 +74,7 @@ class TrainJobs(Adapter[TrainJob]):
 
     def is_over(self, item: TrainJob) -> bool:
         """Whether it has completed or failed for good."""
-        return _outcome(item) is not None
+        return outcome_of(item.status.conditions, done=_DONE) is not None
 
     def is_held(self, item: TrainJob) -> bool:
         """Whether we have patched its runtime."""
@@ -119,12 +120,3 @@ def _gated(candidate: Candidate) -> Operation:
         if asks_for_gpus(each.template.spec.template.spec)
     ]
     return {"template": {"spec": {"replicatedJobs": jobs}}}
-
-
-def _outcome(item: TrainJob) -> Outcome | None:
-    conditions = item.status.conditions
-    failed, done = condition_of(conditions, "Failed"), condition_of(conditions, "Complete")
-    if failed is not None:
-        said = ": ".join(filter(None, (failed.reason, failed.message)))
-        return Outcome(failed=True, message=said)
-    return None if done is None else Outcome(failed=False, message=done.message)
