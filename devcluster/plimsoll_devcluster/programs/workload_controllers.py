@@ -103,9 +103,9 @@ TRAINING_OPERATOR = ControllerProgram(
     beside={
         CRDS: "manifests/base/crds/kubeflow.org_*.yaml",
         WEBHOOKS: "manifests/base/webhook/**/*.yaml",
-        EXAMPLES: "examples/pytorch/mnist/v1/*.yaml",
+        EXAMPLES: "examples/pytorch/**/*.yaml",
     },
-    revision=4,
+    revision=5,
 )
 KUBERAY = ControllerProgram(
     name="kuberay",
@@ -115,6 +115,7 @@ KUBERAY = ControllerProgram(
     package=".",
     build_in=HACK / "kuberay",
     beside={
+        # Those of RayClusters and RayJobs: each definition is a megabyte.
         CRDS: "config/crd/bases/ray.io_ray[cj][lo]*.yaml",
         EXAMPLES: "config/samples/**/ray-*.yaml",
     },

@@ -7,10 +7,12 @@ import pytest
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.programs.workload_controllers import KUBERAY, TRAINER, TRAINING_OPERATOR
 from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.controller import WorkloadController
 from support.clusters.adopted_lives import end
 from support.clusters.scene import SECONDS, Scene
+from support.clusters.upstream_examples import upstream_example
 from support.clusters.workload_lives import (
     change_workload,
     create_workload,
@@ -26,7 +28,6 @@ from support.objects.workloads import (
     a_ray_cluster,
     a_torch_jobset,
     a_train_job,
-    upstream,
 )
 
 SUSPENDED_RAY = "RayClusterSuspended"
@@ -93,7 +94,7 @@ def test_a_pytorch_job_is_suspended_resumed_and_completes(cluster: Scene) -> Non
 
 @pytest.mark.usefixtures("training_operator")
 def test_the_pytorch_job_that_kubeflow_shows_to_beginners_runs(cluster: Scene) -> None:
-    lives(cluster, upstream("pytorch_job"), pods=2, ended="Succeeded")
+    lives(cluster, upstream_example(TRAINING_OPERATOR, "simple.yaml"), pods=2, ended="Succeeded")
 
 
 @pytest.mark.usefixtures("training_operator")
@@ -122,7 +123,7 @@ def test_a_train_job_is_suspended_resumed_and_completes(cluster: Scene) -> None:
 
 @pytest.mark.usefixtures("trainer_controller")
 def test_the_train_job_that_kubeflow_shows_to_beginners_runs(cluster: Scene) -> None:
-    lives(cluster, upstream("train_job"), pods=3, ended="Complete")
+    lives(cluster, upstream_example(TRAINER, "01-multi-node.yaml"), pods=3, ended="Complete")
 
 
 @pytest.mark.usefixtures("trainer_controller")
@@ -139,7 +140,12 @@ def test_a_ray_cluster_is_suspended_and_resumed(cluster: Scene) -> None:
 
 @pytest.mark.usefixtures("kuberay_operator")
 def test_the_ray_cluster_that_kuberay_shows_to_beginners_runs(cluster: Scene) -> None:
-    goes_on(cluster, upstream("ray_cluster"), pods=2, suspended=SUSPENDED_RAY)
+    goes_on(
+        cluster,
+        upstream_example(KUBERAY, "ray-cluster.sample.yaml"),
+        pods=2,
+        suspended=SUSPENDED_RAY,
+    )
 
 
 @pytest.mark.usefixtures("kuberay_operator")

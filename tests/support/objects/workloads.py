@@ -1,17 +1,13 @@
-"""Objects of other workload kinds: built ones, and those that upstream shows to beginners."""
+"""Objects of other workload kinds."""
 
 import copy
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from plimsoll.observe.adoption.kinds.table import ADAPTERS
 from plimsoll_devcluster.manifest import Manifest
 from support.objects.batch_jobs import GATE, QUEUE
 
-UPSTREAM = Path(__file__).with_name("upstream")
 REPLICA_SPECS: Mapping[str, str] = {
     "PyTorchJob": "pytorchReplicaSpecs",
     "TFJob": "tfReplicaSpecs",
@@ -37,11 +33,6 @@ _ROLES: dict[str, tuple[str, ...]] = {
 }
 KINDS = ("JobSet", "TrainJob", "RayCluster", "RayJob", *REPLICA_SPECS)
 """All kinds but Job."""
-
-
-def upstream(name: str) -> Manifest:
-    """A manifest as upstream's documentation has it."""
-    return yaml.safe_load((UPSTREAM / f"{name}.yaml").read_text())
 
 
 def a_jobset(
@@ -247,7 +238,8 @@ def asking(
     workload = copy.deepcopy(workload)
     meta = workload["metadata"]
     meta["labels"] = {**meta.get("labels", {}), QUEUE: queue}
-    meta["annotations"] = {f"plimsoll.dev/{key}": value for key, value in (said or {}).items()}
+    more = {f"plimsoll.dev/{key}": value for key, value in (said or {}).items()}
+    meta["annotations"] = {**meta.get("annotations", {}), **more}
     return workload
 
 

@@ -4,7 +4,7 @@ What differs between the kinds is in `NATURES`; every test is of every kind that
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,7 @@ from support.objects.workloads import (
     a_ray_job,
     a_train_job,
     a_workload_of,
+    asking,
 )
 from support.project.pages import ROOT
 
@@ -90,7 +91,7 @@ THOSE_THAT_END = [kind for kind, nature in NATURES.items() if nature.ended]
 def policy(control_plane: Cluster, jobset_controller: object) -> Iterator[None]:
     del jobset_controller  # serves the kind of the probe
     collection = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
-    with workloads_policy(control_plane.api, collection, labelled(a_jobset("probe"))):
+    with workloads_policy(control_plane.api, collection, asking(a_jobset("probe"))):
         yield
 
 
@@ -98,13 +99,6 @@ def policy(control_plane: Cluster, jobset_controller: object) -> Iterator[None]:
 def nature(request: pytest.FixtureRequest) -> Nature:
     """Each kind."""
     return NATURES[request.param]
-
-
-def labelled(workload: Manifest, said: Mapping[str, str] | None = None) -> Manifest:
-    """A workload that asks to be planned, with annotations."""
-    annotations = {f"plimsoll.dev/{key}": value for key, value in (said or {}).items()}
-    meta = {**workload["metadata"], "labels": {QUEUE: "default"}, "annotations": annotations}
-    return {**workload, "metadata": meta}
 
 
 def with_a_driver(kind: str, cpu: str) -> Manifest:
@@ -165,7 +159,7 @@ def test_it_is_placed_where_the_plan_says_preempted_and_completes_if_it_ever_doe
     scene: Scene, nature: Nature
 ) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
-    workload = labelled(nature.of(2))
+    workload = asking(nature.of(2))
     first = scene.running(adopted(scene, workload))
     assert sorted(first.nodes) == ["a", "b"]
     urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
@@ -188,7 +182,7 @@ def test_a_pod_that_is_gone_is_made_again_and_goes_where_it_was(
     scene: Scene, nature: Nature
 ) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
-    workload = labelled(nature.of(2))
+    workload = asking(nature.of(2))
     retried(workload)
     before = scene.running(adopted(scene, workload))
     lost, kept = before.pods
@@ -208,7 +202,7 @@ def test_a_pod_that_is_gone_is_made_again_and_goes_where_it_was(
 @pytest.mark.parametrize("nature", THOSE_THAT_END, indirect=True)
 def test_one_that_fails_is_shown_as_failed(scene: Scene, nature: Nature) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
-    workload = labelled(nature.of(2))
+    workload = asking(nature.of(2))
     if workload["kind"] == "TrainJob":  # its Jobs make failed pods again
         workload["spec"]["activeDeadlineSeconds"] = 10
     for pod in scene.running(adopted(scene, workload)).pods:
@@ -223,7 +217,7 @@ def test_a_rayjob_whose_submitter_fails_is_shown_as_failed_and_its_gpus_are_free
     scene: Scene,
 ) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
-    workload = labelled(a_ray_job(workers=2, submitterConfig={"backoffLimit": 0}))
+    workload = asking(a_ray_job(workers=2, submitterConfig={"backoffLimit": 0}))
     running = scene.running(adopted(scene, workload))
     assert running.nodes == ["a", "a"], "its submitter's pod is none of them"
     submitter = submitter_of(scene, workload)
@@ -238,7 +232,7 @@ def test_a_rayjob_whose_submitter_fails_is_shown_as_failed_and_its_gpus_are_free
 def test_a_rayjob_that_is_tried_again_goes_where_it_was(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
     tried: Manifest = {"backoffLimit": 1, "submitterConfig": {"backoffLimit": 0}}
-    workload = labelled(a_ray_job(workers=2, **tried))
+    workload = asking(a_ray_job(workers=2, **tried))
     first = scene.running(adopted(scene, workload))
     end(scene, submitter_of(scene, workload), failed=True)
     wait_until(
@@ -254,7 +248,7 @@ def test_a_rayjob_that_is_tried_again_goes_where_it_was(scene: Scene) -> None:
 
 def test_a_rayjob_that_takes_too_long_is_shown_as_failed(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
-    workload = labelled(a_ray_job(workers=2, activeDeadlineSeconds=10, submissionMode="HTTPMode"))
+    workload = asking(a_ray_job(workers=2, activeDeadlineSeconds=10, submissionMode="HTTPMode"))
     adopted(scene, workload)
     until_workload(scene, workload, "Failed")
     assert "DeadlineExceeded" in scene.until(stand_in_of(workload), reason="Failed")["message"]
@@ -264,7 +258,7 @@ def test_a_rayjob_that_takes_too_long_is_shown_as_failed(scene: Scene) -> None:
 @pytest.mark.parametrize("kind", sorted(REPLICA_SPECS.keys() - NATURES.keys()))
 def test_its_kin_is_placed_stopped_and_resumed(scene: Scene, kind: str) -> None:
     scene.add_nodes(fake_node("a", gpus=1))
-    workload = labelled(a_workload_of(kind))
+    workload = asking(a_workload_of(kind))
     first = scene.running(adopted(scene, workload))
     assert first.nodes == ["a"]
     scene.edit(stand_in_of(workload), {"suspend": True})
@@ -276,7 +270,7 @@ def test_its_kin_is_placed_stopped_and_resumed(scene: Scene, kind: str) -> None:
 
 def test_what_stands_for_it_goes_with_it(scene: Scene, nature: Nature) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
-    workload = labelled(nature.of(2))
+    workload = asking(nature.of(2))
     scene.running(adopted(scene, workload))
     scene.api.delete(f"{workload_path(scene, workload)}?propagationPolicy=Background")
     wait_until(
@@ -289,7 +283,7 @@ def test_what_stands_for_it_goes_with_it(scene: Scene, nature: Nature) -> None:
 
 def test_one_that_no_longer_asks_goes_on_by_itself(scene: Scene, nature: Nature) -> None:
     scene.add_nodes(fake_node("a", gpus=1))
-    workload = labelled(nature.of(2))
+    workload = asking(nature.of(2))
     adopted(scene, workload)
     scene.until(stand_in_of(workload), reason="CannotFit")
     scene.add_nodes(fake_node("b", gpus=1))
@@ -317,7 +311,7 @@ def test_it_is_as_large_as_there_is_room_where_its_kind_can_be(
     scene: Scene, nature: Nature
 ) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
-    workload = labelled(nature.of(2), {"workers.min": "2", "workers.max": "4"})
+    workload = asking(nature.of(2), {"workers.min": "2", "workers.max": "4"})
     if workload["kind"] not in RESIZED:
         create_workload(scene, workload)
         (event,) = scene.events(workload, "InvalidSpec")
@@ -335,7 +329,7 @@ def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
     scene: Scene, kind: str
 ) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
-    workload = labelled(with_a_driver(kind, cpu="500"))
+    workload = asking(with_a_driver(kind, cpu="500"))
     adopted(scene, workload)
     scene.until(stand_in_of(workload), reason="Admitted")
     wait_until(
@@ -360,12 +354,12 @@ def test_the_examples_are_planned(scene: Scene, name: str) -> None:
 
 
 def test_what_is_wrong_is_said_of_it_and_it_is_left_as_it_was(scene: Scene, nature: Nature) -> None:
-    kueue, owned = labelled(nature.of(2, name="kueue")), labelled(nature.of(2, name="owned"))
+    kueue, owned = asking(nature.of(2, name="kueue")), asking(nature.of(2, name="owned"))
     kueue["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "team"
     owner = {"apiVersion": "example.com/v1", "kind": "Pipeline", "name": "nightly", "uid": "u"}
     owned["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
-    misspelt = labelled(nature.of(2, name="misspelt"), {"checkpoint.intervall": "5m"})
-    no_gpus = labelled(nature.of(2, name="no-gpus", gpus=0))
+    misspelt = asking(nature.of(2, name="misspelt"), {"checkpoint.intervall": "5m"})
+    no_gpus = asking(nature.of(2, name="no-gpus", gpus=0))
     said = [
         (kueue, "ManagedElsewhere", "kueue.x-k8s.io/queue-name, so Kueue manages it"),
         (owned, "ManagedElsewhere", "belongs to Pipeline nightly, which suspends and resumes it"),

@@ -1,30 +1,28 @@
 """Examples of the upstream projects, as their own releases have them, with one label added."""
 
-import os
 from typing import Final
 
 import pytest
-import yaml
 
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.programs.workload_controllers import (
-    EXAMPLES,
     KUBERAY,
     TRAINER,
     TRAINING_OPERATOR,
     ControllerProgram,
-    find_controller,
 )
 from support.clusters.scene import Scene
+from support.clusters.upstream_examples import upstream_example
 from support.clusters.workload_lives import (
     adopted,
     create_workload,
     until_pods_run,
     workload_path,
 )
-from support.objects.batch_jobs import GATE, QUEUE
+from support.objects.batch_jobs import GATE
 from support.objects.job_manifests import a_queue
+from support.objects.workloads import asking, suspended
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
 pytestmark = pytest.mark.usefixtures("trainer_controller", "training_operator", "kuberay_operator")
@@ -34,17 +32,7 @@ A_GPU: Final = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 1}}}
 
 def labelled(program: ControllerProgram, file: str) -> Manifest:
     """The workload in a file of a release, with our label and nothing else changed."""
-    path = find_controller(program, os.environ) / EXAMPLES / file
-    objects = yaml.safe_load_all(path.read_text())
-    (workload,) = (each for each in objects if each and "spec" in each)
-    workload["metadata"].setdefault("labels", {})[QUEUE] = "research"
-    return workload
-
-
-def suspended(workload: Manifest) -> Manifest:
-    """The workload as one creates it where no admission policy holds it."""
-    spec = workload["spec"]
-    return {**workload, "spec": {**spec, "suspend": True}}
+    return asking(upstream_example(program, file), queue="research")
 
 
 @pytest.fixture
@@ -56,8 +44,7 @@ def queue(scene: Scene) -> None:
 @pytest.mark.parametrize("file", ["pytorch_job_mnist_gloo.yaml", "pytorch_job_mnist_nccl.yaml"])
 def test_the_pytorchjobs_of_training_operator_are_planned(scene: Scene, file: str) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
-    workload = labelled(TRAINING_OPERATOR, file)
-    workload["spec"]["runPolicy"] = {"suspend": True}
+    workload = suspended(labelled(TRAINING_OPERATOR, f"mnist/v1/{file}"))
     assert sorted(scene.running(adopted(scene, workload)).nodes) == ["a", "b"]
 
 
