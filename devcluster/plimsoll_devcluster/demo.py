@@ -236,7 +236,7 @@ def show(api: ApiServer) -> None:
                 name_of(job),
                 job["spec"].get("queue", "default"),
                 status.get("reason", ""),
-                ", ".join(sorted({place["acceleratorType"] for place in places})),
+                ", ".join(sorted({place["acceleratorType"] for place in places} - {""})),
                 status.get("nodesSummary", "") if places else "",
             )
         )
