@@ -92,6 +92,12 @@ def taken(lease: Lease, identity: str, *, terms: LeaseTerms, wall_time: datetime
     )
 
 
+def freed(lease: Lease) -> Lease:
+    """The lease as its holder writes it to give it up: nobody's, and expired after a second."""
+    spec = msgspec.structs.replace(lease.spec, holder_identity=None, lease_duration_seconds=1)
+    return msgspec.structs.replace(lease, spec=spec)
+
+
 class Leadership:
     """One replica's part in leader election through the Lease `namespace`/`name`.
 
@@ -157,16 +163,19 @@ class Leadership:
         self._note_change()
         if not was_leader or self._seen is None:
             return
-        free = msgspec.structs.replace(
-            self._seen.lease,
-            spec=msgspec.structs.replace(
-                self._seen.lease.spec, holder_identity=None, lease_duration_seconds=1
-            ),
-        )
         try:
-            await self._client.replace(self._path, _document(free), Lease)
+            await self._give_up(self._seen.lease)
         except ApiError as error:
             _log.warning("lease not released", identity=self._identity, error=str(error))
+
+    async def _give_up(self, lease: Lease) -> None:
+        try:
+            await self._client.replace(self._path, _document(freed(lease)), Lease)
+        except Conflict:
+            # A renewal was cancelled on its way, and has arrived; or somebody else has the lease.
+            now = await self._client.get(self._path, Lease)
+            if now.spec.holder_identity == self._identity:
+                await self._client.replace(self._path, _document(freed(now)), Lease)
 
     async def _attend(self) -> None:
         if not self.is_leader():

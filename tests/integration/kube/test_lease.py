@@ -203,6 +203,28 @@ async def test_a_lease_that_is_given_back_is_free_at_once(server: Endpoint, name
 
 
 @asynchronous
+async def test_a_lease_is_given_back_though_a_renewal_was_on_its_way(
+    server: Endpoint, namespace: str
+) -> None:
+    async with (
+        a_candidate(server, namespace, "a") as one,
+        a_candidate(server, namespace, "b") as other,
+    ):
+        await one.attend()
+        before = (await the_lease(other, namespace)).metadata.resource_version
+        one.proxy.fall_silent()
+        renewal = asyncio.create_task(one.leadership.attend())
+        while (await the_lease(other, namespace)).metadata.resource_version == before:
+            await asyncio.sleep(0)
+        renewal.cancel()
+        with suppress(asyncio.CancelledError):
+            await renewal
+        one.proxy.speak()
+        await one.leadership.release()
+        assert await other.attend()
+
+
+@asynchronous
 async def test_since_when_nobody_else_writes_is_known(server: Endpoint, namespace: str) -> None:
     async with (
         a_candidate(server, namespace, "a") as one,
