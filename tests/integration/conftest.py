@@ -16,6 +16,7 @@ from plimsoll_devcluster.cluster import Cluster, open_cluster
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.programs.workload_controllers import find_controller
 from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.controller import WorkloadController
@@ -91,7 +92,7 @@ def operator(control_plane: Cluster, request: pytest.FixtureRequest) -> Iterator
     """
     module = cast("object", request.module)  # pyright: ignore[reportUnknownMemberType] - untyped
     environment: Mapping[str, str] | None = getattr(module, "OPERATOR_ENVIRONMENT", None)
-    with OperatorProcess(control_plane.kubeconfig, environment) as process:
+    with forked_operator(control_plane.kubeconfig, environment) as process:
         yield process
         assert process.stop() == 0
 

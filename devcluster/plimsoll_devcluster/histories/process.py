@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from plimsoll_devcluster.processes.short_lives import forks, operator_life
+from plimsoll_devcluster.processes.short_lives import operator_life
 
 TURN_FAILED = '"turn failed"'
 """What the operator logs whenever it counts `plimsoll_loop_errors_total`, which is lost with it."""
@@ -35,7 +35,6 @@ class Mortal:
     ) -> None:
         self._environment = {"KUBECONFIG": str(kubeconfig), **_SETTINGS, **(environment or {})}
         self._folder = folder
-        self._forks = forks()
         self._stack = ExitStack()
         self._pid = 0
         self._back_at = 0.0
@@ -58,7 +57,7 @@ class Mortal:
             self._stack.pop_all()
         if not self._pid and time.monotonic() >= self._back_at:
             self.lives += 1
-            life = operator_life(self._forks, self._environment, self.log)
+            life = operator_life(self._environment, self.log)
             self._pid = self._stack.enter_context(life)
 
     def failures(self) -> list[str]:

@@ -61,8 +61,12 @@ class Child:
 
     def log_tail(self) -> str:
         """The last lines of the log."""
-        lines = self.log.read_text(errors="replace").splitlines()
-        return "\n".join(lines[-TAIL_LINES:])
+        return last_lines(self.log)
+
+
+def last_lines(log: Path) -> str:
+    """The last lines of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
 
 
 def _bound_to_us() -> list[str]:

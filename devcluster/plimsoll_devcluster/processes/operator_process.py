@@ -4,11 +4,11 @@ import json
 import secrets
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import urllib3
 
@@ -21,13 +21,35 @@ from plimsoll_devcluster.waiting import PATIENCE, wait_until
 NAMESPACE = "plimsoll-system"
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+OPERATOR = ("run", "-m", "plimsoll.main", "--standalone", "--all-namespaces")
+"""The arguments of kopf's command."""
+
+
+class Started(Protocol):
+    """A process of it; `Child` says what these do."""
+
+    @property
+    def pid(self) -> int: ...  # noqa: D102
+
+    def is_running(self) -> bool: ...  # noqa: D102
+
+    def kill(self) -> None: ...  # noqa: D102
+
+    def end(self, timeout_seconds: float) -> int: ...  # noqa: D102
+
+    def log_tail(self) -> str: ...  # noqa: D102
+
+
+def by_command(environment: Mapping[str, str], log: Path) -> Child:
+    """Start it by the command that its image runs."""
+    return Child([sys.executable, "-m", "kopf", *OPERATOR], log, environment=environment)
 
 
 class OperatorProcess:
     """One replica. It can be started and killed repeatedly, and keeps its name in the Lease.
 
     `environment` adds to the process's variables, such as PLIMSOLL_RELIST_SECONDS. A probe times
-    out after `probe_seconds`.
+    out after `probe_seconds`. `begin` starts a process with an environment and a log.
     """
 
     def __init__(
@@ -36,12 +58,14 @@ class OperatorProcess:
         environment: Mapping[str, str] | None = None,
         *,
         probe_seconds: float = PATIENCE_SECONDS,
+        begin: Callable[[Mapping[str, str], Path], Started] = by_command,
     ) -> None:
         self._kubeconfig = kubeconfig
         self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-operator-")
         self._identity = f"replica-{secrets.token_hex(4)}"
         self._environment = dict(environment or {})
-        self._child: Child | None = None
+        self._begin = begin
+        self._child: Started | None = None
         self._starts = 0
         said = Probes(lambda: self.address, seconds=probe_seconds)
         self.probe, self.metric = said.probe, said.metric
@@ -60,19 +84,15 @@ class OperatorProcess:
         """Start a process, without waiting for it."""
         ensure_namespace(ApiServer(self._kubeconfig))
         self._starts += 1
-        run = ("-m", "kopf", "run", "-m", "plimsoll.main", "--standalone", "--all-namespaces")
-        self._child = Child(
-            [sys.executable, *run],
-            self.log,
-            environment={
-                "KUBECONFIG": str(self._kubeconfig),
-                "PLIMSOLL_IDENTITY": self._identity,
-                "PLIMSOLL_HOST": "127.0.0.1",
-                "PLIMSOLL_PORT": "0",
-                "PLIMSOLL_WORKER_PORT": "0",
-                **self._environment,
-            },
-        )
+        environment = {
+            "KUBECONFIG": str(self._kubeconfig),
+            "PLIMSOLL_IDENTITY": self._identity,
+            "PLIMSOLL_HOST": "127.0.0.1",
+            "PLIMSOLL_PORT": "0",
+            "PLIMSOLL_WORKER_PORT": "0",
+            **self._environment,
+        }
+        self._child = self._begin(environment, self.log)
         ending.undo_at_end(self.kill)
 
     def start(self) -> Self:
@@ -111,7 +131,7 @@ class OperatorProcess:
         lines = self.log.read_text(errors="replace").splitlines()
         return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
 
-    def _running(self) -> Child:
+    def _running(self) -> Started:
         if self._child is None:
             raise RuntimeError("the operator was not started")
         return self._child

@@ -14,7 +14,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess, ensure_namespace
-from plimsoll_devcluster.processes.short_lives import forks, operator_life
+from plimsoll_devcluster.processes.short_lives import operator_life
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.adopted_lives import create, is_suspended, pods_made
 from support.clusters.pod_history import PodHistory, creations, most_gpus
@@ -64,7 +64,7 @@ class Mortal:
     def life(self, number: int) -> AbstractContextManager[int]:
         """One life of it."""
         environment = {"KUBECONFIG": str(self.kubeconfig), "PLIMSOLL_PORT": "0", **IDENTITY}
-        return operator_life(forks(), environment, self.folder / f"life-{number}.log")
+        return operator_life(environment, self.folder / f"life-{number}.log")
 
     def die_after_every_write(self, so: Callable[[], bool]) -> int:
         """Let it live and die until something is so; how often it died of a write too many."""

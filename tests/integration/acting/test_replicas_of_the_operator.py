@@ -13,6 +13,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.histories.proxy import faulty_api
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.pod_history import PodHistory, creations
 from support.clusters.pod_lives import fail
@@ -34,7 +35,7 @@ def stand_in(control_plane: Cluster, operator: OperatorProcess) -> Iterator[Oper
 def standing_by(
     kubeconfig: Path, environment: Mapping[str, str] | None = None
 ) -> Generator[OperatorProcess]:
-    process = OperatorProcess(kubeconfig, environment)
+    process = forked_operator(kubeconfig, environment)
     process.launch()
     wait_until(
         lambda: answers(process) and process.probe("/readyz")[0] == 200,

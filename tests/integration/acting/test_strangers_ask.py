@@ -11,7 +11,7 @@ import urllib3
 
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.neighbours import placed_in_time, unharmed
+from support.clusters.neighbours import placed_meanwhile, unharmed
 from support.clusters.scene import SECONDS, Scene
 from support.objects.job_manifests import a_training_job
 from support.programs.trainers import pod_token
@@ -99,7 +99,7 @@ def test_ten_thousand_junk_tokens_a_minute_cost_nobody_anything(scene: Scene) ->
                 timeout_seconds=SECONDS,
                 what="so much has come",
             )
-            placed_in_time(scene, f"beside-{second}")
+            placed_meanwhile(scene, f"beside-{second}")
             assert reported(scene, token) == 200
             assert scene.operator.metric("plimsoll_leader") == 1
         wait_until(

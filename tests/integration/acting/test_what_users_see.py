@@ -16,6 +16,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import SECONDS, Scene
@@ -37,7 +38,7 @@ HIGH = a_priority_class("high", 1000)
 @pytest.fixture(scope="module")
 def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
     """The operator, as talkative as it can be."""
-    with OperatorProcess(control_plane.kubeconfig, {"PLIMSOLL_LOG_LEVEL": "DEBUG"}) as process:
+    with forked_operator(control_plane.kubeconfig, {"PLIMSOLL_LOG_LEVEL": "DEBUG"}) as process:
         yield process
         assert process.stop() == 0
 

@@ -8,6 +8,7 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from support.clusters.scene import GROUP
 from support.objects.job_manifests import a_policy
 from support.programs.agent_process import PROBLEM, AgentProcess, Operator
@@ -22,7 +23,7 @@ def real_operator(
 ) -> Iterator[OperatorProcess]:
     """The operator itself, with its Lease in the test's namespace; it leaves caps to the test."""
     api.apply(f"{GROUP}/placementpolicies/default", a_policy(mode="Advise"))
-    process = OperatorProcess(control_plane.kubeconfig, {"PLIMSOLL_NAMESPACE": namespace})
+    process = forked_operator(control_plane.kubeconfig, {"PLIMSOLL_NAMESPACE": namespace})
     with process:
         yield process
 

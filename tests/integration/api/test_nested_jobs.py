@@ -5,7 +5,7 @@ import json
 import pytest
 
 from plimsoll_devcluster.fake_nodes import fake_node
-from support.clusters.neighbours import placed_in_time, unharmed
+from support.clusters.neighbours import placed_meanwhile, unharmed
 from support.clusters.scene import GROUP, Scene
 from support.objects.job_manifests import a_training_job
 
@@ -30,11 +30,11 @@ def test_a_job_nested_a_thousand_levels_harms_no_others(scene: Scene, depth: int
     scene.add_nodes(fake_node("node", gpus=8))
     jobs = f"{GROUP}/namespaces/{scene.namespace}/trainingjobs"
     with unharmed(scene.operator):
-        placed_in_time(scene, "before")
+        placed_meanwhile(scene, "before")
         scene.api.create_text(jobs, a_deep_job("deep", depth))
-        placed_in_time(scene, "beside")
+        placed_meanwhile(scene, "beside")
         scene.api.delete(f"{jobs}/deep")
-        placed_in_time(scene, "after")
+        placed_meanwhile(scene, "after")
 
 
 def test_an_operator_that_begins_beside_a_job_nested_a_thousand_levels_acts(scene: Scene) -> None:
@@ -44,5 +44,5 @@ def test_an_operator_that_begins_beside_a_job_nested_a_thousand_levels_acts(scen
     scene.operator.stop()
     scene.operator.start()
     with unharmed(scene.operator):
-        placed_in_time(scene, "beside")
+        placed_meanwhile(scene, "beside")
     scene.api.delete(f"{jobs}/deep")

@@ -13,6 +13,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.adopted_lives import adopted, create
@@ -40,7 +41,7 @@ def operator(control_plane: Cluster, snapshots: Path) -> Iterator[OperatorProces
         "PLIMSOLL_SNAPSHOTS_KEPT": "4",
         "PLIMSOLL_ADOPTS_JOBS": "true",
     }
-    with OperatorProcess(control_plane.kubeconfig, environment) as process:
+    with forked_operator(control_plane.kubeconfig, environment) as process:
         yield process
         assert process.stop() == 0
 

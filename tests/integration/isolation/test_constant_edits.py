@@ -9,7 +9,7 @@ import pytest
 
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.neighbours import placed_in_time, unharmed
+from support.clusters.neighbours import placed_meanwhile, unharmed
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_priority_class, a_training_job
 
@@ -67,5 +67,5 @@ def test_jobs_that_are_edited_all_the_time_give_way_and_delay_nobody(
     scene.add_nodes(fake_node("free", gpus=1))
     with unharmed(scene.operator), edited_all_the_time(hostile, jobs, edit):
         scene.apply(urgent)
-        placed_in_time(scene, "beside")
+        placed_meanwhile(scene, "beside")
         assert set(scene.running(urgent).nodes) == {"full"}

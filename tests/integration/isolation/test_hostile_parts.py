@@ -9,13 +9,13 @@ from plimsoll.kube.http.credentials import endpoint
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
-from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.proxies.passing_on import kubeconfig_to
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.neighbours import placed_in_time, unharmed
+from support.clusters.neighbours import placed_meanwhile, unharmed
 from support.clusters.scene import SECONDS, Scene
 from support.programs.asynchronous import asynchronous
 from support.servers.gpu_exporter import gpu_exporter
@@ -35,7 +35,7 @@ def test_labels_that_are_no_xids_harm_nobody(
             exporter.report_recent("node", xid)
         asking = {"URL": prometheus.url, "SECONDS": "1", "TIMEOUT_SECONDS": "5"}
         environment = {f"PLIMSOLL_PROMETHEUS_{name}": value for name, value in asking.items()}
-        with OperatorProcess(control_plane.kubeconfig, environment) as operator:
+        with forked_operator(control_plane.kubeconfig, environment) as operator:
 
             def answers() -> float:
                 name = "plimsoll_prometheus_queries_total"
@@ -51,7 +51,7 @@ def test_labels_that_are_no_xids_harm_nobody(
                 wait_until(
                     lambda: answers() > before + 3, timeout_seconds=SECONDS, what="it asks on"
                 )
-                placed_in_time(Scene(api, namespace, operator), "beside")
+                placed_meanwhile(Scene(api, namespace, operator), "beside")
             assert operator.stop() == 0
 
 
@@ -65,7 +65,7 @@ async def test_answers_that_are_none_harm_nobody(
     proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
     async with proxy.running() as reached:
         kubeconfig = kubeconfig_to(reached.server, control_plane.kubeconfig, tmp_path)
-        operator = OperatorProcess(kubeconfig)
+        operator = forked_operator(kubeconfig)
         scene = Scene(api, namespace, operator)
         await asyncio.to_thread(add_nodes, api, [fake_node("node", gpus=8)])
         try:
@@ -77,7 +77,7 @@ async def test_answers_that_are_none_harm_nobody(
                 await asyncio.sleep(0.05)
             await asyncio.to_thread(operator.wait_ready)
             assert await asyncio.to_thread(operator.metric, "plimsoll_part_restarts_total") == 0
-            await asyncio.to_thread(placed_in_time, scene, "after")
+            await asyncio.to_thread(placed_meanwhile, scene, "after")
             assert await asyncio.to_thread(operator.metric, "plimsoll_loop_errors_total") == 0
             assert await asyncio.to_thread(operator.stop) == 0
         finally:

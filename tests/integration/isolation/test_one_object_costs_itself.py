@@ -1,6 +1,5 @@
 """Jobs that make no sense, beside the jobs of another tenant, which must not notice them."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -11,14 +10,13 @@ from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.waiting import PATIENCE, wait_until
-from support.clusters.scene import Scene, conditions
-from support.objects.job_manifests import a_training_job
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.neighbours import placed_meanwhile
+from support.clusters.scene import Scene
 from support.objects.senseless_jobs import BEYOND_NUMBERS, WRONG_IN_THE_TEMPLATE, called
 
 CRDS = Path(__file__).parents[3] / "crds"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-WITHIN_SECONDS = 5
 SENSELESS = {**WRONG_IN_THE_TEMPLATE, **BEYOND_NUMBERS}
 EXPLAINED = {"InvalidSpec", "CannotFit", "NoEligibleNode", "InsufficientResources", "PodRefused"}
 
@@ -67,20 +65,6 @@ def stored(scene: Scene, job: Manifest) -> bool:
     return bool(wait_until(is_in, timeout_seconds=30, what=f"{job['metadata']['name']} is taken"))
 
 
-def placed_in_time(scene: Scene, name: str) -> None:
-    """Apply an ordinary job, and see it placed within some seconds."""
-    job, began = a_training_job(name), time.monotonic()
-    scene.apply(job)
-    wait_until(
-        lambda: conditions(scene.status(job)).get("Admitted") == "True",
-        timeout_seconds=scene.patience_seconds,
-        what=f"{name} is placed",
-    )
-    took = time.monotonic() - began
-    assert took <= WITHIN_SECONDS * PATIENCE, f"{name} was placed after {took:.1f} s"
-    scene.running(job)
-
-
 def test_jobs_that_make_no_sense_cost_only_themselves(
     scene: Scene, hostile: Scene, lenient: ApiServer
 ) -> None:
@@ -88,7 +72,7 @@ def test_jobs_that_make_no_sense_cost_only_themselves(
     for number, (name, job) in enumerate(SENSELESS.items()):
         senseless = called(name, job)
         stored(hostile, senseless)
-        placed_in_time(scene, f"good-{number}")
+        scene.running(placed_meanwhile(scene, f"good-{number}"))
         status = wait_until(
             lambda job=senseless: (status := hostile.status(job)).get("reason") and status,
             timeout_seconds=scene.patience_seconds,

@@ -15,6 +15,7 @@ from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership, LeaseTerms
 from plimsoll.kube.objects.objects import Lease
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
+from plimsoll_devcluster.waiting import PATIENCE
 from support.objects.config_maps import CONFIG_MAPS, ConfigMap
 from support.programs.asynchronous import asynchronous, until
 
@@ -214,8 +215,9 @@ async def test_a_lease_is_given_back_though_a_renewal_was_on_its_way(
         before = (await the_lease(other, namespace)).metadata.resource_version
         one.proxy.fall_silent()
         renewal = asyncio.create_task(one.leadership.attend())
-        while (await the_lease(other, namespace)).metadata.resource_version == before:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(20 * PATIENCE):
+            while (await the_lease(other, namespace)).metadata.resource_version == before:
+                pass
         renewal.cancel()
         with suppress(asyncio.CancelledError):
             await renewal

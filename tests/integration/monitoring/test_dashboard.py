@@ -12,6 +12,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 from plimsoll_devcluster.waiting import wait_until
 from plimsoll_monitoring.alerts import ALERTS
@@ -40,6 +41,8 @@ DID_NOT_HAPPEN = {
     "plimsoll_worker_connections_refused_total",
 }
 """Counters of what does not happen here: they come into being when it does."""
+OF_A_SLOW_MACHINE = {"PlimsollPlansSlowly", "PlimsollDropsPlans"}
+"""Alerts about how long plans take: raised, rightly, where these tests get too little of a CPU."""
 SERIES = re.compile(r"\b(plimsoll_\w+)")
 
 
@@ -69,7 +72,7 @@ def operator(
         "PLIMSOLL_SNAPSHOT_DIR": str(tmp_path_factory.mktemp("snapshots")),
         "PLIMSOLL_SNAPSHOT_SECONDS": "0",
     }
-    with OperatorProcess(control_plane.kubeconfig, settings) as process:
+    with forked_operator(control_plane.kubeconfig, settings) as process:
         yield process
         assert process.stop() == 0
 
@@ -163,11 +166,14 @@ def test_what_is_shown_and_alerted_on_is_what_the_operator_reports(
     loaded = rules(watching)
     assert loaded.keys() == {alert.name for alert in ALERTS}
     expected = {"PlimsollRefusesWorkers", "PlimsollJobsCannotRun"}
-    allowed = {*expected, "PlimsollKnowsNoLoad", "PlimsollPowerUnknown"}
+    allowed = {*expected, *OF_A_SLOW_MACHINE, "PlimsollKnowsNoLoad", "PlimsollPowerUnknown"}
     # A rule is evaluated a moment after what it is about was scraped; and between two scrapes, the
     # first that there are, an idle loop may not have turned.
-    wait_until(
-        lambda: expected <= acting(watching) <= allowed,
-        timeout_seconds=SECONDS,
-        what="the alerts of what happened are raised, and no others",
-    )
+    try:
+        wait_until(
+            lambda: expected <= acting(watching) <= allowed,
+            timeout_seconds=SECONDS,
+            what="the alerts of what happened are raised, and no others",
+        )
+    except TimeoutError as error:
+        raise AssertionError(f"raised are {sorted(acting(watching))}") from error

@@ -13,6 +13,7 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.proxies.passing_on import kubeconfig_to
 from plimsoll_devcluster.waiting import wait_until
@@ -77,7 +78,7 @@ async def test_an_operator_without_a_view_is_not_ready_and_does_nothing(
     proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
     async with proxy.running() as reached:
         kubeconfig = kubeconfig_to(reached.server, control_plane.kubeconfig, tmp_path)
-        operator = OperatorProcess(kubeconfig, PATIENCE)
+        operator = forked_operator(kubeconfig, PATIENCE)
         scene = Scene(api, namespace, operator)
         watched = Watched(scene, operator)
         await asyncio.to_thread(add_nodes, api, [fake_node("node")])

@@ -8,6 +8,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_template, a_training_job
 
@@ -16,7 +17,7 @@ from support.objects.job_manifests import a_template, a_training_job
 def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
     """One for which every cluster is large."""
     environment = {"PLIMSOLL_LARGE_CLUSTER": "0"}
-    with OperatorProcess(control_plane.kubeconfig, environment) as process:
+    with forked_operator(control_plane.kubeconfig, environment) as process:
         yield process
         assert process.stop() == 0
 

@@ -11,6 +11,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene, conditions
 from support.objects.job_manifests import a_policy, a_pool, a_training_job
@@ -26,7 +27,7 @@ def operator(control_plane: Cluster, prometheus_program: Path) -> Iterator[Opera
     with PrometheusServer(prometheus_program, []) as prometheus:
         asking = {"PROMETHEUS_URL": prometheus.url, "PROMETHEUS_SECONDS": "1"}
         environment = {f"PLIMSOLL_{name}": value for name, value in asking.items()}
-        with OperatorProcess(control_plane.kubeconfig, environment) as process:
+        with forked_operator(control_plane.kubeconfig, environment) as process:
             yield process
             assert process.stop() == 0
 

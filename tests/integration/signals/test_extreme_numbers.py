@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,11 +12,12 @@ from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
+from support.clusters.neighbours import placed_meanwhile
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_pool, a_training_job, an_inference_job
 
-PLACED_SECONDS = 5
 SPOT = {"terms": "spot"}
 
 
@@ -26,7 +26,7 @@ def operator(control_plane: Cluster, prometheus_program: Path) -> Iterator[Opera
     """A replica of the operator that asks a true Prometheus every second."""
     with PrometheusServer(prometheus_program, []) as prometheus:
         settings = {"PLIMSOLL_PROMETHEUS_URL": prometheus.url, "PLIMSOLL_LOAD_SECONDS": "1"}
-        with OperatorProcess(control_plane.kubeconfig, settings) as process:
+        with forked_operator(control_plane.kubeconfig, settings) as process:
             yield process
             assert process.stop() == 0
 
@@ -45,10 +45,6 @@ def weak(carried: str) -> Manifest:
     return an_inference_job("extreme", loads={H100: carried}, role=role, load=queries)
 
 
-def placed(scene: Scene, job: Manifest) -> Any:  # noqa: ANN401 - what a status has
-    return scene.status(job).get("placement")
-
-
 @pytest.mark.parametrize("extreme", [slow("0.001"), slow("1e-330")], ids=["0.001", "1e-330"])
 def test_work_for_millions_of_years_is_placed_as_any_and_stops_nobody(
     scene: Scene, extreme: Manifest
@@ -56,7 +52,8 @@ def test_work_for_millions_of_years_is_placed_as_any_and_stops_nobody(
     scene.add_nodes(fake_node("spot", gpus=1, labels=SPOT), fake_node("steady", gpus=2))
     scene.apply(a_pool("spot", SPOT, capacityType="Spot"), extreme)
     scene.running(extreme)
-    other_is_placed_in_time(scene)
+    placed_meanwhile(scene, "other")
+    assert scene.operator.metric("plimsoll_loop_errors_total") == 0
 
 
 @pytest.mark.parametrize("extreme", [weak("1e-9"), weak("1e-300")], ids=["1e-9", "1e-300"])
@@ -70,12 +67,5 @@ def test_a_load_beyond_all_replicas_gets_those_allowed_and_stops_nobody(
         timeout_seconds=scene.patience_seconds,
         what="all replicas that are allowed are wanted",
     )
-    other_is_placed_in_time(scene)
-
-
-def other_is_placed_in_time(scene: Scene) -> None:
-    other = a_training_job("other")
-    scene.apply(other)
-    what = "another tenant's job has a place"
-    wait_until(lambda: placed(scene, other), timeout_seconds=PLACED_SECONDS, what=what)
+    placed_meanwhile(scene, "other")
     assert scene.operator.metric("plimsoll_loop_errors_total") == 0

@@ -10,6 +10,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer, Scraped
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
 from support.objects.job_manifests import a_policy
 from support.servers.gpu_exporter import GpuExporter, gpu_exporter
@@ -67,7 +68,7 @@ def test_a_node_is_left_when_its_gpu_breaks_and_stays_so_without_prometheus(
     exporter.report("broken", 79)  # for weeks, as far as anybody knows
     exporter.report("breaks", 0)
     exporter.report("crashes", 0)
-    with OperatorProcess(control_plane.kubeconfig, asking(prometheus.url)) as operator:
+    with forked_operator(control_plane.kubeconfig, asking(prometheus.url)) as operator:
         until(lambda: operator.metric("plimsoll_watched_gpus") == 3, "all GPUs are watched")
         exporter.report("crashes", 31)
         exporter.report("breaks", 79)
@@ -108,7 +109,7 @@ def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
     files = {"USERNAME_FILE": f"{tmp_path}/user", "PASSWORD_FILE": f"{tmp_path}/password"}
     with (
         PrometheusServer(prometheus_program, [exporter.scraped], web_config=USERS) as server,
-        OperatorProcess(control_plane.kubeconfig, asking(server.url, **files)) as operator,
+        forked_operator(control_plane.kubeconfig, asking(server.url, **files)) as operator,
     ):
         refused = {"query": "watched_gpus", "outcome": "Refused"}
         queries = "plimsoll_prometheus_queries_total"
@@ -136,7 +137,7 @@ def test_what_a_tenants_pod_reports_of_gpus_counts_for_nothing(
         tenant = Scraped(forger.address, {"namespace": "tenant", "pod": "forger"})
         with (
             PrometheusServer(prometheus_program, [exporter.scraped, tenant]) as server,
-            OperatorProcess(control_plane.kubeconfig, asking(server.url)) as operator,
+            forked_operator(control_plane.kubeconfig, asking(server.url)) as operator,
         ):
             until(lambda: operator.metric("plimsoll_watched_gpus") == 1, "one GPU is watched")
             until(lambda: has(server, forger.address), "the tenant's pod is scraped, too")

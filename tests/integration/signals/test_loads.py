@@ -16,6 +16,7 @@ from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene, conditions
@@ -46,7 +47,7 @@ def operator(control_plane: Cluster, prometheus: PrometheusServer) -> Iterator[O
         "PLIMSOLL_LOAD_SECONDS": "1",
         "PLIMSOLL_LOAD_WINDOW_SECONDS": "6",
     }
-    with OperatorProcess(control_plane.kubeconfig, asking) as process:
+    with forked_operator(control_plane.kubeconfig, asking) as process:
         yield process
         assert process.stop() == 0
 

@@ -13,6 +13,7 @@ from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer, Scraped
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene, conditions
 from support.objects.job_manifests import a_pool, a_power_domain, a_priority_class, a_training_job
@@ -40,7 +41,7 @@ def operator(
     with PrometheusServer(prometheus_program, [Scraped(gpus.address, SCRAPED)]) as prometheus:
         asking = {"PROMETHEUS_URL": prometheus.url, "POWER_SECONDS": "1"}
         environment = {f"PLIMSOLL_{name}": value for name, value in asking.items()}
-        with OperatorProcess(control_plane.kubeconfig, environment) as process:
+        with forked_operator(control_plane.kubeconfig, environment) as process:
             yield process
             assert process.stop() == 0
 

@@ -15,6 +15,7 @@ from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import SECONDS, Scene, conditions
 from support.objects.job_manifests import a_pool, a_priority_class, a_training_job, an_inference_job
@@ -60,7 +61,7 @@ def operator(control_plane: Cluster, prometheus: PrometheusServer) -> Iterator[O
         "PLIMSOLL_LOAD_SECONDS": "1",
         "PLIMSOLL_LOAD_WINDOW_SECONDS": "4",
     }
-    with OperatorProcess(control_plane.kubeconfig, settings) as process:
+    with forked_operator(control_plane.kubeconfig, settings) as process:
         yield process
         assert process.stop() == 0
 

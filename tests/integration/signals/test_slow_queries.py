@@ -15,6 +15,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.leftovers import remove_namespace
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene, conditions
 from support.objects.job_manifests import a_pool, a_power_domain, an_inference_job
@@ -69,7 +70,7 @@ def operator(control_plane: Cluster, slow: SlowForOne) -> Iterator[OperatorProce
         "PLIMSOLL_LOAD_SECONDS": str(LOAD_SECONDS),
         "PLIMSOLL_POWER_SECONDS": "1",
     }
-    with OperatorProcess(control_plane.kubeconfig, settings) as process:
+    with forked_operator(control_plane.kubeconfig, settings) as process:
         yield process
         assert process.stop() == 0
 

@@ -12,6 +12,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.pod_lives import condition, name_of, scale, uids
 from support.clusters.scene import SECONDS, Scene
@@ -43,7 +44,7 @@ from support.servers.scalable_kinds import a_scalable_kind
 @pytest.fixture(scope="module")
 def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
     """An operator that notices soon what others do to targets."""
-    with OperatorProcess(control_plane.kubeconfig, {"PLIMSOLL_TARGET_SECONDS": "0.5"}) as process:
+    with forked_operator(control_plane.kubeconfig, {"PLIMSOLL_TARGET_SECONDS": "0.5"}) as process:
         yield process
         assert process.stop() == 0
 
