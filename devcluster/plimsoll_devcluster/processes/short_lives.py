@@ -34,6 +34,7 @@ class ForkedOperator:
         self.log = log
         variables = {**os.environ, **environment}
         self._process = _forks().Process(target=_live, args=(variables, log))
+        log.touch()
         self._process.start()
 
     @property

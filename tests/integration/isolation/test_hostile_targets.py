@@ -57,6 +57,7 @@ def patient(control_plane: Cluster, operator: OperatorProcess) -> Iterator[Opera
     never = {"PLIMSOLL_TARGET_SECONDS": str(10 * SECONDS * PATIENCE)}
     with forked_operator(control_plane.kubeconfig, never) as process:
         yield process
+        assert process.stop() == 0
 
 
 @pytest.fixture
