@@ -98,8 +98,7 @@ def _runs(
     assert placement is not None  # noqa: S101
     size = _size(job, placement)
     if size not in (None, workload.parallelism):
-        writes = WorkloadWrites(workload, size=size)
-        return Step(view, status, events=events, workload=writes)
+        return Step(view, status, events=events, workload=_resizing(view, size))
     late = _has_made_too_few(view, status, turn)
     if late is not None:
         return pods_refused(view, late, turn)
@@ -159,6 +158,15 @@ def _suspension(view: JobView) -> WorkloadWrites | None:
     if workload is None or workload.suspended or workload.outcome is not None:
         return None
     return WorkloadWrites(workload, suspend=True)
+
+
+def _resizing(view: JobView, size: int | None) -> WorkloadWrites | None:
+    """Have a workload that runs be of another size; if it does not follow, it is resumed so."""
+    workload = view.workload
+    assert workload is not None  # noqa: S101 - only called with one
+    if workload.sizing is not None and workload.sizing.while_suspended:
+        return _suspension(view)
+    return WorkloadWrites(workload, size=size)
 
 
 def _resumed(

@@ -27,12 +27,14 @@ class Bounds:
 class Sizing:
     """How a workload's number of pods is set: in these fields, by their paths.
 
-    `fixed` more pods are there in any case. A path may lead through a list.
+    `fixed` more pods are there in any case. A path may lead through a list. `while_suspended`: a
+    workload that runs does not follow.
     """
 
     fields: tuple[tuple[str, ...], ...]
     fixed: int = 0
     bounds: Bounds | None = None
+    while_suspended: bool = False
 
     def operations(self, pods: int) -> list[Operation]:
         """The JSON patch that makes so many pods of it."""

@@ -82,11 +82,22 @@ class PodViews:
     def _of_a_job(self, pod: Pod, stand_ins: AbstractSet[str]) -> PodView | None:
         """A job's pod. An adopted workload's are those that its own controller made."""
         named, namespace = named_job(pod), pod.metadata.namespace
-        uid = self._adopted.get(controller_uid(pod), "") if self._adopted else ""
+        uid = self._stand_in_of(pod, stand_ins) if self._adopted else ""
         if self._homes.get(uid) == namespace:
             return self._foreign_view(pod, uid, adopted_pod_view)
         is_own = self._homes.get(named) == namespace and named not in stand_ins
         return self._view(pod) if is_own else None
+
+    def _stand_in_of(self, pod: Pod, stand_ins: AbstractSet[str]) -> str:
+        """The uid of the job that stands for an adopted pod's workload, "" if it is no such pod.
+
+        What made it may be gone before it is: it stays the job's that it was.
+        """
+        uid = self._adopted.get(controller_uid(pod), "")
+        known = self._foreign_views.get(pod.metadata.uid)
+        if uid or known is None:
+            return uid
+        return known[1] if known[1] in stand_ins else ""
 
     def _kept(self, uid: str, pods: Sequence[PodView]) -> tuple[PodView, ...]:
         """A job's pods in order."""

@@ -320,7 +320,9 @@ def test_it_is_as_large_as_there_is_room_where_its_kind_can_be(
     assert len(scene.running(adopted(scene, workload)).pods) == 2
     scene.add_nodes(fake_node("b", gpus=2))
     until_size(scene, stand_in_of(workload), 4)
-    assert sorted(scene.running(stand_in_of(workload)).nodes) == ["a", "a", "b", "b"]
+    running = scene.running(stand_in_of(workload))
+    assert sorted(running.nodes) == ["a", "a", "b", "b"]
+    assert running.status["revision"] == 2, "it is placed, and then grows at once"
     assert replicas(scene.api.get(workload_path(scene, workload))) == RESIZED[workload["kind"]]
 
 

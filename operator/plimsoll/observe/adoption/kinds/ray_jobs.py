@@ -57,7 +57,8 @@ class RayJobs(Adapter[RayJob]):
             failures=status.failed,
             outcome=_outcome(status),
         )
-        return with_ray_pods(own, item.spec.ray_cluster_spec, _AT)
+        # KubeRay disregards what changes of it while there is a cluster.
+        return with_ray_pods(own, item.spec.ray_cluster_spec, _AT, while_suspended=True)
 
     def managed_by(self, item: RayJob) -> str:
         """Who runs it, if somebody else does."""

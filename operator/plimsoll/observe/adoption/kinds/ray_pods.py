@@ -43,8 +43,10 @@ def ray_pod_sets(spec: RayClusterSpec, at: Path) -> Iterator[PodSet]:
         )
 
 
-def with_ray_pods(view: WorkloadView, spec: RayClusterSpec, at: Path) -> WorkloadView:
-    """The view with how many pods there are to be, and how that may change."""
+def with_ray_pods(
+    view: WorkloadView, spec: RayClusterSpec, at: Path, *, while_suspended: bool = False
+) -> WorkloadView:
+    """The view with how many pods there are to be, and how that may change: always, or then."""
     with_gpus, beside = 0, 0
     for pods in ray_pod_sets(spec, at):
         if asks_for_gpus(pods.template.spec):
@@ -52,6 +54,8 @@ def with_ray_pods(view: WorkloadView, spec: RayClusterSpec, at: Path) -> Workloa
         else:
             beside += pods.count
     sizing = _sizing(spec, at)
+    if sizing is not None:
+        sizing = replace(sizing, while_suspended=while_suspended)
     return replace(
         view,
         parallelism=with_gpus,

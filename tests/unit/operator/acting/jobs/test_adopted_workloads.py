@@ -1,5 +1,7 @@
 """The step of a job that stands for a workload of another kind: what it waits for, and how long."""
 
+from collections.abc import Callable
+
 import pytest
 
 from plimsoll.acting.jobs.training import training_step
@@ -27,6 +29,8 @@ from support.objects.manifests import edited
 from support.objects.workloads import (
     a_jobset,
     a_kubeflow_job,
+    a_ray_cluster,
+    a_ray_job,
     a_train_job,
     asking,
     held,
@@ -102,6 +106,19 @@ def test_the_gang_is_sent_only_once_its_pods_without_gpus_have_found_nodes() -> 
         ("train-workers-0-0", "a", "0"),
         ("train-workers-0-1", "b", "1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("make", "written"), [(a_ray_cluster, (None, 3)), (a_ray_job, (True, None))]
+)
+def test_one_that_runs_follows_a_new_size_or_is_suspended_and_resumed_with_it(
+    make: Callable[..., Manifest], written: tuple[bool | None, int | None]
+) -> None:
+    elastic = held(asking(make(workers=2), {"workers.min": "2", "workers.max": "4"}))
+    runs = suspended(elastic, suspend=False)
+    stand_in = a_stand_in(elastic, on=("a", "a", "b"))
+    found = writes(stepped(runs, stand_in))
+    assert (found.suspend, found.size) == written
 
 
 def test_a_gang_that_runs_does_not_wait_for_pods_without_gpus() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from plimsoll.observe.adoption.workloads import Workload
+from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.adopted_workloads import (
@@ -15,7 +16,7 @@ from support.clusters.adopted_workloads import (
     jobset_of,
     owner,
 )
-from support.clusters.seen import seen
+from support.clusters.seen import NOW, objects_of, seen
 from support.objects.batch_jobs import QUEUE
 from support.objects.manifests import edited
 from support.objects.workloads import a_jobset, a_train_job, asking, held, replicated
@@ -72,6 +73,20 @@ def test_pods_are_those_of_what_stands_for_the_outermost_workload() -> None:
     ]
     assert view.workload is not None
     assert view.workload.uid == "uid-TrainJob-train"
+
+
+def test_pods_stay_the_jobs_though_what_made_them_is_gone_first() -> None:
+    stand_in = a_stand_in(JOBSET, on=("a", "b"))
+    (job,) = jobs_of(JOBSET)
+    pods = [a_pod_of(job, number, "a", stand_in="jobset-train") for number in (0, 1)]
+    observer = Observer()
+    observer.snapshot(objects_of(JOBSET, job, *pods, stand_in), NOW)
+    (view,) = observer.snapshot(objects_of(JOBSET, *pods, stand_in), NOW).jobs
+    assert len(view.pods) == 2
+    (view,) = observer.snapshot(objects_of(JOBSET, stand_in), NOW).jobs
+    assert view.pods == ()
+    gone = observer.snapshot(objects_of(*pods), NOW)
+    assert gone.jobs == ()
 
 
 def test_pods_of_a_job_that_claims_a_jobset_elsewhere_are_not_its() -> None:
