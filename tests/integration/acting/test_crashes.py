@@ -16,7 +16,6 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess, ensure_namespace
 from plimsoll_devcluster.processes.short_lives import operator_life
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.adopted_lives import create, is_suspended, pods_made
 from support.clusters.pod_history import PodHistory, creations, most_gpus
 from support.clusters.pod_lives import label, name_of, scale, wish
 from support.clusters.scene import Scene
@@ -187,35 +186,12 @@ def test_whatever_the_last_write_was_a_target_gets_its_count_and_its_places(
     assert len(made) == 3, "nobody was made twice"
 
 
-def test_whatever_the_last_write_was_an_adopted_job_starts_yields_and_comes_back(
-    scene: Scene, mortal: Mortal
-) -> None:
-    scene.add_nodes(fake_node("node", gpus=2))
-    # Nothing holds its pods yet: that is the first thing to be written.
-    job = a_batch_job(workers=2, held=False, suspend=True)
-    urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
-    with PodHistory(scene) as history:
-        create(scene, job)
-        begun = mortal.die_after_every_write(lambda: is_adopted_and_runs(scene, job))
-        scene.apply(a_priority_class("urgent", 1000), urgent)
-        ended = mortal.die_after_every_write(
-            lambda: runs(scene, urgent) and is_suspended(scene, job) and not pods_made(scene, job)
-        )
-        scene.delete(urgent)
-        again = mortal.die_after_every_write(lambda: is_adopted_and_runs(scene, job))
-        assert_nothing_is_left_to_do(scene)
-    assert begun >= 6, "gate; stand-in; status; resumed; two pods; that it runs"
-    assert ended >= 6, "status; suspended; status, Service, two pods"
-    assert again >= 4, "status; resumed; two pods; that it runs"
-    assert most_gpus(history)["node"] == 2
-    made = [name_of(pod) for pod in history.created()]
-    assert len([name for name in made if name.startswith("train-")]) == 4, "twice two"
-
-
 @pytest.mark.usefixtures("trainer_controller", "training_operator", "kuberay_operator")
 @pytest.mark.parametrize(
     "made",
     [
+        # Nothing holds its pods yet: that is the first thing to be written.
+        pytest.param(partial(a_batch_job, queue=None, held=False), id="Job"),
         pytest.param(a_jobset, id="JobSet"),
         pytest.param(a_train_job, id="TrainJob"),
         pytest.param(partial(a_pytorch_job, workers=1), id="PyTorchJob"),
@@ -223,7 +199,7 @@ def test_whatever_the_last_write_was_an_adopted_job_starts_yields_and_comes_back
         pytest.param(a_ray_job, id="RayJob"),
     ],
 )
-def test_whatever_the_last_write_was_workloads_of_other_kinds_start_yield_and_come_back(
+def test_whatever_the_last_write_was_a_workload_of_any_kind_starts_yields_and_comes_back(
     scene: Scene, mortal: Mortal, made: Callable[[], Manifest]
 ) -> None:
     scene.add_nodes(fake_node("node", gpus=2))

@@ -16,9 +16,12 @@ from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.adopted_lives import adopted, create
 from support.clusters.pod_lives import name_of
 from support.clusters.scene import GROUP, SECONDS, Scene
+from support.clusters.workload_lives import (
+    adopted,
+    create_workload,
+)
 from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import a_priority_class, a_queue, a_template, a_training_job
 from support.programs.asynchronous import asynchronous
@@ -199,7 +202,7 @@ def test_an_adopted_job_is_seen_with_its_pods(
     scene.running(adopted(scene, a_batch_job("runs", gpus=1)))
     waits = adopted(scene, a_batch_job("waits"))
     scene.until(waits, reason="InsufficientGPUs")
-    create(scene, a_batch_job("other", queue=None, held=False, suspend=True))
+    create_workload(scene, a_batch_job("other", queue=None, held=False, suspend=True))
     ran = asked(control_plane, capsys, "explain", "job-runs", "-n", scene.namespace)
     assert ran.status == 0, ran.err
     runs = json.loads(ran.out)["job"]

@@ -27,10 +27,16 @@ from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.adopted_lives import adopted, change, path_of, stand_in_path
 from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload
-from support.clusters.workload_lives import create_workload, stand_in_of
+from support.clusters.workload_lives import (
+    adopted,
+    create_workload,
+    patch_workload,
+    stand_in_of,
+    stand_in_path,
+    workload_path,
+)
 from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import an_inference_job
 from support.objects.manifests import training_job
@@ -163,13 +169,13 @@ def adopt(scene: Scene) -> None:
     job = a_batch_job(held=False, suspend=True, workers=1)
     scene.running(adopted(scene, job))
     said = {"metadata": {"annotations": {"plimsoll.dev/checkpoint.interval": "5m"}}}
-    change(scene, job, said)
+    patch_workload(scene, job, said)
     wait_until(
         lambda: scene.api.get(stand_in_path(scene, job))["spec"]["checkpoint"]["interval"] == "5m",
         timeout_seconds=SEARCH_SECONDS,
         what="what stands for the Job says so too",
     )
-    scene.api.delete(f"{path_of(scene, job)}?propagationPolicy=Orphan")
+    scene.api.delete(f"{workload_path(scene, job)}?propagationPolicy=Orphan")
     wait_until(
         lambda: not scene.api.exists(stand_in_path(scene, job)),
         timeout_seconds=SEARCH_SECONDS,

@@ -10,12 +10,12 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.programs.workload_controllers import KUBERAY, TRAINER, TRAINING_OPERATOR
 from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.controller import WorkloadController
-from support.clusters.adopted_lives import end
 from support.clusters.scene import SECONDS, Scene
 from support.clusters.upstream_examples import upstream_example
 from support.clusters.workload_lives import (
     change_workload,
     create_workload,
+    end,
     suspension,
     until_no_pods,
     until_pods_run,

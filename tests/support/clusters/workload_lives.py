@@ -1,13 +1,14 @@
-"""What tests do to objects of other workload kinds: make, suspend, resume and look at them."""
+"""What tests do to workloads that ask to be planned: make, suspend, resume and look at them."""
 
 import copy
 
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.scene import SECONDS, Scene, conditions
+from support.clusters.scene import Scene, conditions
 from support.objects.workloads import COLLECTIONS, REPLICA_SPECS
 
 _NAME_LABELS = {
+    "Job": "batch.kubernetes.io/job-name",
     "JobSet": "jobset.sigs.k8s.io/jobset-name",
     "RayCluster": "ray.io/cluster",
     "TrainJob": "jobset.sigs.k8s.io/jobset-name",  # its JobSet has its name
@@ -42,17 +43,32 @@ def stand_in_path(scene: Scene, workload: Manifest) -> str:
 def adopted(scene: Scene, workload: Manifest) -> Manifest:
     """Create a workload, and wait until a TrainingJob stands for it; that."""
     create_workload(scene, workload)
+    until_stood_for(scene, workload)
+    return stand_in_of(workload)
+
+
+def until_stood_for(scene: Scene, workload: Manifest) -> None:
+    """Wait until a TrainingJob stands for a workload."""
     wait_until(
         lambda: scene.api.exists(stand_in_path(scene, workload)),
-        timeout_seconds=SECONDS,
-        what=f"a TrainingJob stands for the {workload['kind']}",
+        timeout_seconds=scene.patience_seconds,
+        what=f"a TrainingJob stands for {workload['kind']} {workload['metadata']['name']}",
     )
-    return stand_in_of(workload)
+
+
+def read_workload(scene: Scene, workload: Manifest) -> Manifest:
+    """A workload as it is now."""
+    return scene.api.get(workload_path(scene, workload))
+
+
+def patch_workload(scene: Scene, workload: Manifest, patch: Manifest) -> None:
+    """Change a workload, as kubectl patch does."""
+    scene.api.merge(workload_path(scene, workload), patch)
 
 
 def change_workload(scene: Scene, workload: Manifest, spec: Manifest) -> None:
     """Change some fields of a workload's spec."""
-    scene.api.merge(workload_path(scene, workload), {"spec": spec})
+    patch_workload(scene, workload, {"spec": spec})
 
 
 def suspension(workload: Manifest, *, suspended: bool) -> Manifest:
@@ -77,14 +93,14 @@ def until_workload(scene: Scene, workload: Manifest, condition: str) -> Manifest
     """Wait until a workload has a condition, or the status of that name; the workload."""
 
     def holds() -> Manifest | None:
-        found = scene.api.get(workload_path(scene, workload))
+        found = read_workload(scene, workload)
         status = found.get("status", {})
         if status.get("jobDeploymentStatus") == condition:
             return found
         return found if conditions(status).get(condition) == "True" else None
 
     what = f"{workload['metadata']['name']} is {condition}"
-    return wait_until(holds, timeout_seconds=SECONDS, what=what) or {}
+    return wait_until(holds, timeout_seconds=scene.patience_seconds, what=what) or {}
 
 
 def until_pods_run(scene: Scene, workload: Manifest, count: int) -> list[Manifest]:
@@ -96,10 +112,40 @@ def until_pods_run(scene: Scene, workload: Manifest, count: int) -> list[Manifes
         return pods if phases == ["Running"] * count else None
 
     what = f"{count} pods of {workload['metadata']['name']} run"
-    return wait_until(run, timeout_seconds=SECONDS, what=what) or []
+    return wait_until(run, timeout_seconds=scene.patience_seconds, what=what) or []
 
 
 def until_no_pods(scene: Scene, workload: Manifest) -> None:
     """Wait until a workload has no pods."""
     what = f"{workload['metadata']['name']} has no pods"
-    wait_until(lambda: not workload_pods(scene, workload), timeout_seconds=SECONDS, what=what)
+    wait_until(
+        lambda: not workload_pods(scene, workload),
+        timeout_seconds=scene.patience_seconds,
+        what=what,
+    )
+
+
+def until_size(scene: Scene, job: Manifest, workers: int) -> None:
+    """Wait until a TrainingJob is placed with so many workers."""
+
+    name = job["metadata"]["name"]
+    collection = scene.path("TrainingJob", name).rpartition("/")[0]
+
+    def has_size() -> bool:
+        # It may be made anew just now, and then is in the list or not.
+        jobs = [each for each in scene.api.items(collection) if each["metadata"]["name"] == name]
+        placements: list[Manifest] = [each.get("status", {}).get("placement", {}) for each in jobs]
+        return [each.get("workers") for each in placements] == [workers]
+
+    wait_until(
+        has_size, timeout_seconds=scene.patience_seconds, what=f"{name} has {workers} workers"
+    )
+
+
+def end(scene: Scene, pod: Manifest, *, failed: bool = False) -> None:
+    """Let a pod that runs end."""
+    said = {"plimsoll.dev/test-run-seconds": "0"}
+    if failed:
+        said["plimsoll.dev/test-exit"] = "Failed"
+    patch = {"metadata": {"annotations": said}}
+    scene.api.merge(scene.path("Pod", pod["metadata"]["name"]), patch)

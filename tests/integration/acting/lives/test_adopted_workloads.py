@@ -1,4 +1,4 @@
-"""Workloads of other kinds with one label, with their own controllers in a real cluster.
+"""Workloads of all kinds with one label, with their own controllers in a real cluster.
 
 What differs between the kinds is in `NATURES`; every test is of every kind that it can be of.
 """
@@ -6,6 +6,7 @@ What differs between the kinds is in `NATURES`; every test is of every kind that
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,25 +17,27 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.adopted_lives import end, until_size
-from support.clusters.adoption_policy import is_suspended, workloads_policy
+from support.clusters.adoption_policy import adoption_policy, is_suspended, workloads_policy
 from support.clusters.scene import SECONDS, Scene
 from support.clusters.workload_lives import (
     adopted,
     change_workload,
     create_workload,
+    end,
     stand_in_of,
     stand_in_path,
     suspension,
     until_no_pods,
     until_pods_run,
+    until_size,
     until_workload,
     workload_path,
     workload_pods,
 )
-from support.objects.batch_jobs import GATE, QUEUE
+from support.objects.batch_jobs import GATE, QUEUE, a_batch_job
 from support.objects.job_manifests import a_priority_class, a_queue, a_training_job
 from support.objects.workloads import (
+    COLLECTIONS,
     REPLICA_SPECS,
     a_jobset,
     a_pytorch_job,
@@ -72,6 +75,7 @@ class Nature:
 
 
 NATURES = {
+    "Job": Nature(partial(a_batch_job, queue=None, held=False, backoffLimit=0), "Complete"),
     "JobSet": Nature(a_jobset, "Completed"),
     "TrainJob": Nature(a_train_job, "Complete"),
     "PyTorchJob": Nature(a_pytorch_job, "Succeeded", pods_beside=1),
@@ -79,6 +83,7 @@ NATURES = {
     "RayJob": Nature(a_ray_job, "", without_gpus=1),
 }
 RESIZED = {
+    "Job": {"parallelism": 4, "completions": 4},
     "PyTorchJob": {"Master": 1, "Worker": 3},
     "RayCluster": {"gpu": 4},
     "RayJob": {"gpu": 4},
@@ -91,7 +96,8 @@ THOSE_THAT_END = [kind for kind, nature in NATURES.items() if nature.ended]
 def policy(control_plane: Cluster, jobset_controller: object) -> Iterator[None]:
     del jobset_controller  # serves the kind of the probe
     collection = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
-    with workloads_policy(control_plane.api, collection, asking(a_jobset("probe"))):
+    probe = asking(a_jobset("probe"))
+    with adoption_policy(control_plane.api), workloads_policy(control_plane.api, collection, probe):
         yield
 
 
@@ -123,6 +129,9 @@ def with_a_driver(kind: str, cpu: str) -> Manifest:
 def retried(workload: Manifest) -> None:
     """Have a workload's controller make pods again that are lost."""
     spec = workload["spec"]
+    if workload["kind"] == "Job":
+        # KWOK ends no pod that is deleted, so its Job is not to wait for that.
+        spec |= {"backoffLimit": 6, "podReplacementPolicy": "TerminatingOrFailed"}
     for jobs in spec.get("replicatedJobs", ()):
         jobs["template"]["spec"]["backoffLimit"] = 6
     for replica in spec.get("pytorchReplicaSpecs", {}).values():
@@ -131,6 +140,8 @@ def retried(workload: Manifest) -> None:
 
 def replicas(workload: Manifest) -> dict[str, int]:
     """How many replicas a workload has of what."""
+    if workload["kind"] == "Job":
+        return {name: workload["spec"][name] for name in ("parallelism", "completions")}
     spec = workload["spec"].get("rayClusterSpec", workload["spec"])
     types = {name: each["replicas"] for name, each in spec.get("pytorchReplicaSpecs", {}).items()}
     groups = spec.get("workerGroupSpecs", ())
@@ -345,12 +356,15 @@ def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
     assert sorted(map(state, workload_pods(scene, workload))) == ["a", "a", "large"]
 
 
-@pytest.mark.parametrize("name", ["jobset", "pytorch-job", "ray-cluster", "ray-job", "train-job"])
+@pytest.mark.parametrize(
+    "name", ["job", "jobset", "pytorch-job", "ray-cluster", "ray-job", "train-job"]
+)
 def test_the_examples_are_planned(scene: Scene, name: str) -> None:
     scene.apply(a_queue("research"), a_queue("production"))
     for gpu_type in (H100, L4):
         scene.add_nodes(*(fake_node(f"{gpu_type.lower()}-{n}", gpu_type, 4) for n in range(2)))
-    workload = yaml.safe_load((ROOT / "examples" / "workloads" / f"{name}.yaml").read_text())
+    documents = yaml.safe_load_all((ROOT / "examples" / "workloads" / f"{name}.yaml").read_text())
+    (workload,) = (each for each in documents if each["kind"] in COLLECTIONS)
     running = scene.running(adopted(scene, workload))
     assert len(running.pods) >= 4, "as many as it has, or may have"
 
