@@ -11,8 +11,8 @@ from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.parts.load import EACH_ROLE, Load, Scaling, ServiceLevel
 from plimsoll.api.parts.placement import (
     JOB_NAME,
+    OR_SUSPENDED,
     QUEUE_STAYS,
-    UNLESS_SUSPENDED,
     Admission,
     Assignment,
     AvoidedNodes,
@@ -45,10 +45,10 @@ _QUERIES_OF_ROLES: Final = Rule(
     ".load.queries",
 )
 _TARGET_STAYS: Final = Rule(
-    UNLESS_SUSPENDED + "(has(self.targetRef) ? has(oldSelf.targetRef)"
+    "(has(self.targetRef) ? has(oldSelf.targetRef)"
     " && self.targetRef.apiVersion == oldSelf.targetRef.apiVersion"
     " && self.targetRef.kind == oldSelf.targetRef.kind"
-    " && self.targetRef.name == oldSelf.targetRef.name : !has(oldSelf.targetRef))",
+    " && self.targetRef.name == oldSelf.targetRef.name : !has(oldSelf.targetRef))" + OR_SUSPENDED,
     "can change only while the job is suspended: set suspend to true first",
     ".targetRef",
 )

@@ -16,8 +16,8 @@ from plimsoll.api.parts.gang_roles import MOST_ROLES as MOST_GANG_ROLES
 from plimsoll.api.parts.gang_roles import WORKER, GangRole, SuccessPolicy
 from plimsoll.api.parts.placement import (
     JOB_NAME,
+    OR_SUSPENDED,
     QUEUE_STAYS,
-    UNLESS_SUSPENDED,
     Admission,
     Assignment,
     AvoidedNodes,
@@ -35,19 +35,22 @@ from plimsoll.api.values.amounts import Duration, PositiveDuration, PositiveQuan
 from plimsoll.api.values.scalars import Count, Message, Percent, ResourceName, Timestamp, Word
 
 _SHAPE_STAYS: Final = Rule(
-    UNLESS_SUSPENDED + "self.workers.gpusPerWorker == oldSelf.workers.gpusPerWorker",
+    "self.workers.gpusPerWorker == oldSelf.workers.gpusPerWorker" + OR_SUSPENDED,
     "can change only while the job is suspended: set suspend to true first",
     ".workers.gpusPerWorker",
 )
 # CEL sees no change where one field unknown to the schema replaces another. That does no harm: pods
 # keep what they were created with until their next placement.
 # CEL fails to compare a template stored under an older schema. That must not block writes of the
-# status, so an update that changes the status passes: it changes nothing else.
+# status, so an update that changes the status passes: it changes nothing else. This comes first, as
+# it is also the cheapest to find out.
+_STATUS_CHANGES: Final = (
+    "(has(self.status) ? !has(oldSelf.status) || self.status != oldSelf.status"
+    " : has(oldSelf.status))"
+)
 _TEMPLATE_STAYS: Final = Rule(
-    "oldSelf.spec.suspend || self.spec.suspend"
-    " || self.spec.workers.template == oldSelf.spec.workers.template"
-    " || (has(self.status) ? !has(oldSelf.status) || self.status != oldSelf.status"
-    " : has(oldSelf.status))",
+    _STATUS_CHANGES + " || oldSelf.spec.suspend || self.spec.suspend"
+    " || self.spec.workers.template == oldSelf.spec.workers.template",
     "can change only while the job is suspended: set suspend to true first",
     ".spec.workers.template",
 )
@@ -64,9 +67,7 @@ _MEMORY_CHOOSES_TYPES: Final = Rule(
     ".workers.minMemoryPerGPU",
 )
 _ROLES_STAY: Final = Rule(
-    "oldSelf.spec.suspend || self.spec.suspend"
-    " || (has(self.status) ? !has(oldSelf.status) || self.status != oldSelf.status"
-    " : has(oldSelf.status))"
+    _STATUS_CHANGES + " || oldSelf.spec.suspend || self.spec.suspend"
     " || (has(self.spec.roles) ? has(oldSelf.spec.roles) && self.spec.roles == oldSelf.spec.roles"
     " : !has(oldSelf.spec.roles))",
     "can change only while the job is suspended: set suspend to true first",

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Self
 from pydantic import Field, model_validator
 
 from plimsoll.api.model import ApiModel
-from plimsoll.api.parts.placement import UNLESS_SUSPENDED
+from plimsoll.api.parts.placement import OR_SUSPENDED
 from plimsoll.api.schema_marks import Rule, cel_rules
 
 MOST_SAMPLES: Final = 2**30
@@ -20,8 +20,8 @@ _GROWS: Final = Rule(
 )
 
 BATCH_STAYS: Final = Rule(
-    UNLESS_SUSPENDED + "(has(self.batch) == has(oldSelf.batch)"
-    " && (!has(self.batch) || self.batch == oldSelf.batch))",
+    "(has(self.batch) ? has(oldSelf.batch) && self.batch == oldSelf.batch"
+    " : !has(oldSelf.batch))" + OR_SUSPENDED,
     "can change only while the job is suspended: set suspend to true first",
     ".batch",
 )

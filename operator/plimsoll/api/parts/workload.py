@@ -7,8 +7,8 @@ from plimsoll.api.schema_marks import Rule
 from plimsoll.api.values.scalars import ApiVersion, KindName, ResourceName, Word
 
 WORKLOAD_STAYS: Final = Rule(
-    "has(self.workloadRef) == has(oldSelf.workloadRef)"
-    " && (!has(self.workloadRef) || self.workloadRef == oldSelf.workloadRef)",
+    "has(self.workloadRef) ? has(oldSelf.workloadRef) && self.workloadRef == oldSelf.workloadRef"
+    " : !has(oldSelf.workloadRef)",
     "cannot change: Plimsoll creates a TrainingJob for each workload that it adopts",
     ".workloadRef",
 )
