@@ -11,7 +11,9 @@ from pydantic import JsonValue
 
 from plimsoll.acting.pods.manifest import Manifest
 from plimsoll.acting.step import GateChange, LabelChange
+from plimsoll.api.definition import API_VERSION
 from plimsoll.api.model import ApiModel, wire_of
+from plimsoll.api.resource import Resource
 from plimsoll.observe.labels import SERVING
 
 
@@ -19,6 +21,22 @@ def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:
     """The merge patch from a status as the API server has it to a new one, defaults included."""
     there = old.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
     return merge_patch(there, wire_of(new))
+
+
+def status_of(resource: Resource, status: ApiModel) -> Manifest:
+    """An object with nothing but this status, to replace that of the very version it is from."""
+    meta = resource.metadata
+    return {
+        "apiVersion": API_VERSION,
+        "kind": type(resource).definition.kind,
+        "metadata": {
+            "name": meta.name,
+            "namespace": meta.namespace,
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+        },
+        "status": wire_of(status),
+    }
 
 
 def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> list[Manifest]:

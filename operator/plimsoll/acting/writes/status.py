@@ -9,14 +9,13 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from plimsoll.acting.patches import status_operations, status_patch
+from plimsoll.acting.patches import status_of, status_operations
 from plimsoll.acting.step import Step
 from plimsoll.api.definition import GROUP, VERSION
 from plimsoll.api.kinds import JobStatus
 from plimsoll.errors import Conflict, Invalid
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import ApiPath, Resource
-from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.observe.snapshot import JobView
 
 Raw = dict[str, Any]
@@ -51,11 +50,8 @@ class StatusWriter:
         if step.status == job.status_written:
             return
         path = resource_of(job).named(meta.name, meta.namespace, "status")
-        patch = status_patch(job.status_written, step.status)
         try:
-            written = await self._client.patch_status(
-                path, patch, KubeObject, resource_version=meta.resource_version
-            )
+            written = await self._client.replace_status(path, status_of(job.resource, step.status))
         except Conflict:
             await self._write_beside_edits(step, path)
         else:

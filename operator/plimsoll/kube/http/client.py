@@ -17,8 +17,8 @@ from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.resources import FIELD_MANAGER, ApiPath
 from plimsoll.kube.http.responses import decoded
 from plimsoll.kube.http.tolerant_decoding import Page, page
-from plimsoll.kube.http.transport import Limits, Request, Sender, Transport
-from plimsoll.kube.objects.objects import ObjectMeta
+from plimsoll.kube.http.transport import METADATA_ONLY, Limits, Request, Sender, Transport
+from plimsoll.kube.objects.objects import KubeObject, ObjectMeta
 
 T = TypeVar("T")
 
@@ -159,6 +159,17 @@ class KubeClient:
         """
         request = Request("update", "PUT", path, _encode(body))
         return decoded(await self._transport.send(request), type_)
+
+    async def replace_status(self, path: ApiPath, body: object) -> KubeObject:
+        """Write the status in `body` at `path` (that of the subresource); return the metadata.
+
+        All else in `body` only says of which object in which version it is the status: nothing of
+        that is written. Raises Conflict if the object has changed since, or is another one. Of all
+        writes of a custom resource this costs the server the least: it need not merge anything, nor
+        send the object back.
+        """
+        request = Request("update", "PUT", path, _encode(body), accept=METADATA_ONLY)
+        return decoded(await self._transport.send(request), KubeObject)
 
     async def merge_patch(self, path: ApiPath, body: object, type_: type[T]) -> T:
         """Merge `body` into the object; raises Conflict if it names an outdated resourceVersion."""

@@ -22,6 +22,8 @@ from plimsoll.kube.http.responses import failure
 from plimsoll.vocabulary import metrics
 
 JSON = "application/json"
+METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+"""What a response is asked for if nothing of an object is needed but its metadata."""
 _READS = frozenset({"get", "list", "watch"})
 
 
@@ -62,6 +64,7 @@ class Request:
     body: bytes | None = None
     content_type: str = JSON
     query: Mapping[str, str] | None = None
+    accept: str = JSON
 
     @property
     def is_read(self) -> bool:
@@ -128,7 +131,7 @@ class Transport:
             cookie_jar=aiohttp.DummyCookieJar(),
             # Otherwise the server compresses everything large, which costs both sides more than the
             # network of a cluster does.
-            headers={"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": "plimsoll"},
+            headers={"Accept-Encoding": "identity", "User-Agent": "plimsoll"},
         )
 
     async def close(self) -> None:
@@ -198,7 +201,9 @@ class Transport:
     def _opened(
         self, request: Request, timeout: aiohttp.ClientTimeout
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        headers = {"Content-Type": request.content_type} if request.body is not None else {}
+        headers = {"Accept": request.accept}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
         authorization = self._endpoint.authorization()
         if authorization is not None:
             headers["Authorization"] = authorization
