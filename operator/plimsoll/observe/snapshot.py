@@ -20,7 +20,7 @@ from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects.objects import Node, PodDisruptionBudget
+from plimsoll.kube.objects.objects import Node, Pod, PodDisruptionBudget
 from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.adoption.workload_view import WorkloadView
 from plimsoll.observe.adoption.workloads import Adopted
@@ -138,7 +138,7 @@ class PodView:
     place have the replica -1, and those that are `gated` wait for us to choose a node. `gates` are
     all its scheduling gates. `served`: its containers are ready, or have been before. `wait`: why
     one of them does not run, None if all run or nothing is said; its init containers were done at
-    `prepared`.
+    `prepared`. `watched`: a `gated` pod as the watch has it, to be changed just as it is.
     """
 
     name: str
@@ -170,6 +170,7 @@ class PodView:
     served: bool = False
     wait: PodWait | None = None
     prepared: datetime | None = None
+    watched: Pod | None = field(default=None, compare=False, repr=False)
 
     @property
     def draining_since(self) -> datetime | None:

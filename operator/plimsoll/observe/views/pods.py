@@ -34,6 +34,7 @@ _FAR_FUTURE: Final = 2**32
 def pod_view(pod: Pod, requests: Requests) -> PodView:
     """One of our pods, by its labels and its status."""
     labels, gate = pod.metadata.labels, _gate(pod)
+    gates = tuple(each.name for each in pod.spec.scheduling_gates)
     ready = _condition(pod, READY)
     return PodView(
         name=pod.metadata.name,
@@ -56,16 +57,17 @@ def pod_view(pod: Pod, requests: Requests) -> PodView:
         ends_by=pod.metadata.deletion_timestamp,
         unschedulable=_unschedulable(pod),
         disrupted=_is_disrupted(pod),
-        gated=any(gate.name == GATE for gate in pod.spec.scheduling_gates),
+        gated=GATE in gates,
         end=_end(pod),
         labels=labels,
         answers=_holds(ready) or _holds(_condition(pod, "ContainersReady")),
         gate=gate,
-        gates=tuple(each.name for each in pod.spec.scheduling_gates),
+        gates=gates,
         scheduler=pod.spec.scheduler_name,
         served=_holds(ready) or has_served(pod),
         wait=wait_of(pod),
         prepared=prepared_at(pod),
+        watched=pod if GATE in gates else None,
     )
 
 
