@@ -15,6 +15,7 @@ from plimsoll.observe.adoption.kinds.adapter import Candidate, asks
 from plimsoll.observe.adoption.stand_ins import StandIn
 from plimsoll.observe.adoption.workloads import Adopted, Workload, changes_of_shape
 from plimsoll.observe.queue_access import Refusal
+from plimsoll.remembered import once_for_each
 from plimsoll.vocabulary.reasons import Reason
 
 OF_USERS = frozenset({"suspend"})
@@ -92,6 +93,7 @@ def remarks(adopted: Adopted) -> Iterator[Remark]:
             yield Remark(workload.candidate, said)
 
 
+@once_for_each
 def _change(workload: Workload) -> Change | None:
     candidate, stand_in, wanted = workload.candidate, workload.stand_in, workload.wanted
     adapter, item = candidate.adapter, candidate.item

@@ -38,7 +38,7 @@ All four must fit: whoever may write owners could claim a circle of them otherwi
 Children = Mapping[Maker, Sequence[WorkloadObject]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Workload:
     """A workload that asks to be planned, or did so before.
 
@@ -78,6 +78,7 @@ class Workloads:
         self._kept = Kept[Adopted]()
         self._candidates: dict[str, Candidate] = {}
         self._read: dict[str, tuple[Candidate, StandIn | None, Refusal | None]] = {}
+        self._matched: dict[str, Workload] = {}
 
     def of(self, items: Sequence[WorkloadObject], trainings: Sequence[TrainingJob]) -> Adopted:
         """The workloads of concern, matched; the same object while nothing has changed."""
@@ -122,6 +123,14 @@ class Workloads:
         return found
 
     def _workload(self, candidate: Candidate, stand_in: TrainingJob | None) -> Workload:
+        """A workload with its stand-in; the same object while both are the same."""
+        uid = candidate.item.metadata.uid
+        known = self._matched.get(uid)
+        if known is None or known.candidate is not candidate or known.stand_in is not stand_in:
+            known = self._matched[uid] = self._workload_anew(candidate, stand_in)
+        return known
+
+    def _workload_anew(self, candidate: Candidate, stand_in: TrainingJob | None) -> Workload:
         uid = candidate.item.metadata.uid
         known = self._read.get(uid)
         if known is None or not _says_the_same(known[0], candidate):
@@ -133,7 +142,7 @@ class Workloads:
         return Workload(candidate, stand_in, wanted if problem is None else None, problem)
 
     def _forget_others(self, uids: set[str]) -> None:
-        for known in (self._read, self._candidates):
+        for known in (self._read, self._candidates, self._matched):
             for uid in known.keys() - uids:
                 del known[uid]
 

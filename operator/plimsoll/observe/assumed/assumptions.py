@@ -10,6 +10,7 @@ Plans see the filled job as one that states these rates, so what is measured cor
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from decimal import Decimal
 from statistics import geometric_mean, median
 from typing import Final
@@ -53,27 +54,54 @@ def with_assumptions(job: TrainingJob, types: GpuTypes) -> TrainingJob:
     return job.model_copy(update={"spec": job.spec.model_copy(update={"accelerators": filled})})
 
 
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """A job as it is planned, and what that followed from."""
+
+    job: TrainingJob
+    types: GpuTypes
+    filled: TrainingJob
+
+
 class Assumptions:
     """Fills in jobs; returns the same object while nothing about it changes."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[TrainingJob, TrainingJob]] = {}
+        self._known: dict[str, _Filled] = {}
 
     def of(self, job: TrainingJob, types: GpuTypes) -> TrainingJob:
         """The job as planned."""
-        filled = readable(job, lambda: with_assumptions(job, types)) or job
-        if filled is job:
-            return job
-        uid = job.metadata.uid
-        known = self._known.get(uid)
-        if known is not None and known[0] is job and known[1] == filled:
-            return known[1]
-        self._known[uid] = job, filled
+        known = self._known.get(job.metadata.uid)
+        if known is not None and known.job is job and known.types is types:
+            return known.filled
+        filled = _filled_anew(job, types, known)
+        self._known[job.metadata.uid] = _Filled(job, types, filled)
         return filled
 
     def forget_others(self, uids: AbstractSet[str]) -> None:
         """Forget all jobs but these."""
         self._known = {uid: known for uid, known in self._known.items() if uid in uids}
+
+
+def _filled_anew(job: TrainingJob, types: GpuTypes, known: _Filled | None) -> TrainingJob:
+    """The job as planned; as far as it is what it was, it is the same objects."""
+    if known is not None and known.types is types and _follows_from_the_same(known.job, job):
+        says_all = known.filled is known.job
+        return job if says_all else job.model_copy(update={"spec": known.filled.spec})
+    filled = readable(job, lambda: with_assumptions(job, types)) or job
+    is_as_before = known is not None and known.job is job and known.filled == filled
+    return known.filled if known is not None and is_as_before else filled
+
+
+def _follows_from_the_same(old: TrainingJob, new: TrainingJob) -> bool:
+    """Whether all that a job's rates follow from is unchanged: most changes are of its status."""
+    was, now = old.status.placement, new.status.placement
+    placed = [each.accelerator_type if each is not None else None for each in (was, now)]
+    return (
+        old.spec is new.spec
+        and placed[0] == placed[1]
+        and old.status.measured == new.status.measured
+    )
 
 
 def _types_of(job: TrainingJob, types: GpuTypes) -> tuple[str, ...]:
