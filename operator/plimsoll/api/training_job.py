@@ -81,12 +81,13 @@ _SUCCESS_OF_A_ROLE: Final = Rule(
     ".successPolicy.role",
 )
 _ROLES_ARE_OURS: Final = Rule(
-    "!has(self.workloadRef) || !has(self.roles) || self.roles.size() == 0",
+    "!has(self.roles) || self.roles.size() == 0 || !has(self.workloadRef)",
     "must be empty: the workload says what its pods are",
     ".roles",
 )
 _GANG_IS_BOUNDED: Final = Rule(
-    "!has(self.roles) || (has(self.workers.max) ? self.workers.max : self.workers.min)"
+    "!has(self.roles) || self.roles.size() == 0"
+    " || (has(self.workers.max) ? self.workers.max : self.workers.min)"
     " + self.roles.map(r, !has(r.replicas) ? 1 : has(r.replicas.max) ? r.replicas.max"
     f" : has(r.replicas.min) ? r.replicas.min : 1).sum() <= {MAX_WORKERS}",
     f"has, with the workers, more than {MAX_WORKERS} pods: lower workers.max, or the replicas",
