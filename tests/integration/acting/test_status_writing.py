@@ -62,6 +62,18 @@ def path_of(scene: Scene) -> str:
     return scene.path("TrainingJob", "job")
 
 
+def _without_version(job: Manifest) -> Manifest:
+    """A job's metadata, without what each write changes."""
+    left_out = ("resourceVersion", "managedFields")
+    return {key: value for key, value in job["metadata"].items() if key not in left_out}
+
+
+def _owned_of_spec(job: Manifest) -> list[object]:
+    """What of a job's spec has an owner."""
+    entries = job["metadata"]["managedFields"]
+    return [each["fieldsV1"]["f:spec"] for each in entries if "f:spec" in each["fieldsV1"]]
+
+
 async def written(
     cluster: Cluster, step: Step, at_once: Callable[[], None] = lambda: None
 ) -> Heard:
@@ -91,6 +103,25 @@ def being_deleted(scene: Scene) -> None:
 def made_anew(scene: Scene) -> None:
     scene.api.delete(path_of(scene))
     scene.apply(a_training_job("job"))
+
+
+@asynchronous
+async def test_a_report_leaves_all_else_of_a_job_alone(
+    control_plane: Cluster, scene: Scene
+) -> None:
+    scene.apply(a_training_job("job"))
+    edited(scene)
+    before = job_of(scene)
+    heard = await written(control_plane, a_report(scene))
+    now = job_of(scene)
+    assert now["status"].items() >= WAITS.items()
+    assert now["spec"] == before["spec"]
+    assert _without_version(now) == _without_version(before)
+    owned = _owned_of_spec(before)
+    assert owned
+    assert _owned_of_spec(now) == owned
+    name = f"TrainingJob/{before['metadata']['namespace']}/job"
+    assert heard.versions == [f"{name}: waits in {now['metadata']['resourceVersion']}"]
 
 
 @pytest.mark.parametrize("change", [edited, suspended])

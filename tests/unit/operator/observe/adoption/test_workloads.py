@@ -1,14 +1,16 @@
 """Which Jobs are planned, as what, and what a TrainingJob that stands for one sees of it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from plimsoll.observe.adoption.workloads import Workload
+from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.adopted_jobs import a_pod_of_job, a_stand_in, seen_job
-from support.clusters.seen import seen
+from support.clusters.seen import NOW, objects_of, seen
 from support.objects.batch_jobs import QUEUE, a_batch_job
 from support.objects.job_manifests import a_training_job
 
@@ -178,3 +180,19 @@ def test_the_label_names_the_queue() -> None:
     assert found.wanted is not None
     assert found.wanted.job.spec.queue == "research"
     assert found.candidate.item.metadata.labels[QUEUE] == "research"
+
+
+def test_a_workload_is_matched_anew_only_if_it_or_its_stand_in_changed() -> None:
+    both = objects_of(a_job(), a_stand_in(a_batch_job()))
+    other = objects_of(seen_job(a_batch_job("other")), a_stand_in(a_batch_job("other")))
+    observer = Observer()
+    (first,) = observer.snapshot(both, NOW).adopted.workloads
+    more = replace(
+        both,
+        workloads=[*both.workloads, *other.workloads],
+        resources=[*both.resources, *other.resources],
+    )
+    again, _ = observer.snapshot(more, NOW).adopted.workloads
+    assert again is first
+    (alone,) = observer.snapshot(replace(both, resources=()), NOW).adopted.workloads
+    assert alone.stand_in is None

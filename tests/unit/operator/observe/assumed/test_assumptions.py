@@ -1,9 +1,12 @@
+from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from plimsoll.api.parts.gang import Accelerator
+from plimsoll.api.parts.progress import MeasuredRate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.assumed.gpu_figures import REALISED
 from plimsoll.observe.observer import Observer
@@ -167,3 +170,21 @@ def test_a_rate_that_makes_no_sense_costs_nothing(senseless: str) -> None:
     job = a_training_job("job", workers=(1, 4096), rates={A100: senseless})
     job["spec"]["accelerators"].append({"type": H100})
     assert rate(filled(job, *NODES), H100) > 0
+
+
+def test_a_job_of_which_only_the_status_changes_keeps_its_filled_in_spec() -> None:
+    observer, cluster = Observer(), objects_of(unknown(), *NODES)
+    (job,) = (each for each in cluster.resources if isinstance(each, TrainingJob))
+
+    def planned(**status: object) -> TrainingJob:
+        now = job.model_copy(update={"status": job.status.model_copy(update=status)})
+        (view,) = observer.snapshot(replace(cluster, resources=[now]), NOW).jobs
+        assert view.training is not None
+        assert view.training.status == now.status
+        return view.training
+
+    first = planned()
+    assert planned(message="waits").spec is first.spec
+    learned = MeasuredRate(type=T4, workers=1, rate=Decimal(700), seconds=600)
+    assert rate(planned(measured=(learned,)), T4) == 700
+    assert planned().spec == first.spec
