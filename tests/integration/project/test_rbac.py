@@ -24,6 +24,7 @@ from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.credentials import write_secret
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
+from plimsoll_devcluster.proxies.fault_kinds import Armed, Fault
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
 from plimsoll_devcluster.waiting import wait_until
@@ -239,6 +240,8 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
     control_plane: Cluster, api: ApiServer, namespace: str, token: str, tmp_path: Path
 ) -> None:
     proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
+    for edited in ("trainingjobs/gang", "inferencejobs/serve"):
+        proxy.arm(Armed(Fault.CONFLICT, 1, within=f"/{edited}/status"))
     given = granted([*CLUSTER_RULES, *OWN_RULES])
 
     def used() -> set[Right]:
