@@ -10,7 +10,6 @@ import threading
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from enum import Enum, auto
-from http import HTTPStatus
 from pathlib import Path
 
 import aiohttp
@@ -105,14 +104,19 @@ async def _running(gate: WriteGate, server: Endpoint) -> AsyncGenerator[str]:
             return refusal(Fault.FAILED)
         if not gate.enter(write):
             await never()
-        if spoil is Spoil.ANSWER_LOST:
+        # One whose client is killed before the answer may have been carried out: it counts.
+        done = True
+        try:
             async with passed_on(request, session, server) as upstream:
-                await upstream.read()
-            gate.leave(done=upstream.ok)
+                body, done = await upstream.read(), upstream.ok
+        finally:
+            gate.leave(done=done)
+        if spoil is Spoil.ANSWER_LOST:
             return refusal(Fault.FAILED)
-        answer = await _passed_through(request, session, server)
-        gate.leave(done=answer.status < HTTPStatus.BAD_REQUEST)
-        return answer
+        response = answer_like(upstream)
+        await response.prepare(request)
+        await response.write_eof(body)
+        return response
 
     async with passing_session() as session, served(handle) as runner:
         yield address_of(runner)
