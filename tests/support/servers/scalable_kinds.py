@@ -66,12 +66,20 @@ def _install(api: ApiServer, definition: Manifest) -> str:
     return path
 
 
+def _remove(api: ApiServer, path: str) -> None:
+    """Remove a kind and wait until it is gone: one that still goes takes no new objects."""
+    api.delete(path)
+    wait_until(
+        lambda: not api.exists(path), timeout_seconds=SECONDS, what=f"{path} has been removed"
+    )
+
+
 @contextmanager
 def a_scalable_kind(api: ApiServer, group: str, kind: str) -> Generator[str]:
     """A kind of version v1; the root of its API."""
     path = _install(api, _definition(group, kind, ["v1"]))
     yield f"/apis/{group}/v1"
-    api.delete(path)
+    _remove(api, path)
 
 
 @contextmanager
@@ -88,4 +96,4 @@ def a_kind_that_hangs(api: ApiServer, group: str, kind: str) -> Generator[str]:
         definition["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
         path = _install(api, definition)
         yield f"/apis/{group}/v1"
-        api.delete(path)
+        _remove(api, path)
