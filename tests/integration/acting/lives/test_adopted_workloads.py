@@ -362,7 +362,7 @@ def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
 def test_the_examples_are_planned(scene: Scene, name: str) -> None:
     scene.apply(a_queue("research"), a_queue("production"))
     for gpu_type in (H100, L4):
-        scene.add_nodes(*(fake_node(f"{gpu_type.lower()}-{n}", gpu_type, 4) for n in range(2)))
+        scene.add_nodes(*(fake_node(f"{gpu_type.lower()}-{n}", gpu_type, 4) for n in range(4)))
     documents = yaml.safe_load_all((ROOT / "examples" / "workloads" / f"{name}.yaml").read_text())
     (workload,) = (each for each in documents if each["kind"] in COLLECTIONS)
     running = scene.running(adopted(scene, workload))
