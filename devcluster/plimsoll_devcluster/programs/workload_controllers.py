@@ -121,7 +121,20 @@ KUBERAY = ControllerProgram(
     },
     revision=3,
 )
-ALL = (JOBSET, TRAINER, TRAINING_OPERATOR, KUBERAY)
+APPWRAPPER = ControllerProgram(
+    name="appwrapper",
+    title="AppWrapper's controller",
+    version=versions.APPWRAPPER,
+    module="github.com/project-codeflare/appwrapper",
+    package=".",
+    build_in=HACK / "appwrapper",
+    beside={
+        CRDS: "config/crd/bases/workload.codeflare.dev_*.yaml",
+        WEBHOOKS: "config/webhook/*.yaml",
+        EXAMPLES: "samples/*.yaml",
+    },
+)
+ALL = (JOBSET, TRAINER, TRAINING_OPERATOR, KUBERAY, APPWRAPPER)
 
 
 def find_controller(

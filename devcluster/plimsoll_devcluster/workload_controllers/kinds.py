@@ -14,6 +14,7 @@ LOOPBACK = "127.0.0.1"
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets?dryRun=All"
 TRAIN_JOBS = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs?dryRun=All"
 PYTORCH_JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs?dryRun=All"
+APP_WRAPPERS = "/apis/workload.codeflare.dev/v1beta2/namespaces/default/appwrappers?dryRun=All"
 CONTAINER = {"name": "pytorch", "image": "none"}
 POD_TEMPLATE = {"spec": {"containers": [CONTAINER]}}
 
@@ -89,11 +90,23 @@ def _training_operator_is_asked(api: ApiServer) -> bool:
     return bool(made) and _is_refused(api, PYTORCH_JOBS, wrong)
 
 
+def _appwrapper_is_asked(api: ApiServer) -> bool:
+    """Whether the webhooks note an AppWrapper's user, and refuse one that wraps no pods."""
+    wrapped = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, **POD_TEMPLATE}
+    made = _answer(
+        api, APP_WRAPPERS, _manifest("AppWrapper", "probe", components=[{"template": wrapped}])
+    )
+    return bool(made.get("metadata", {}).get("labels")) and _is_refused(
+        api, APP_WRAPPERS, _manifest("AppWrapper", "probe", components=[])
+    )
+
+
 def _manifest(kind: str, name: str, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of a spec
     versions = {
         "JobSet": "jobset.x-k8s.io/v1alpha2",
         "TrainJob": "trainer.kubeflow.org/v1alpha1",
         "PyTorchJob": "kubeflow.org/v1",
+        "AppWrapper": "workload.codeflare.dev/v1beta2",
     }
     named = {"metadata": {"name": name}, "spec": spec}
     return {"apiVersion": versions[kind], "kind": kind, **named}
@@ -119,3 +132,4 @@ JOBSET = ControllerKind(programs.JOBSET, _jobset_is_asked)
 TRAINER = ControllerKind(programs.TRAINER, _trainer_is_asked)
 TRAINING_OPERATOR = ControllerKind(programs.TRAINING_OPERATOR, _training_operator_is_asked)
 KUBERAY = ControllerKind(programs.KUBERAY)
+APPWRAPPER = ControllerKind(programs.APPWRAPPER, _appwrapper_is_asked)

@@ -44,7 +44,7 @@ def path_of(configuration: Manifest) -> str:
 def _patches(folder: Path, kind: str) -> Iterator[Manifest]:
     """The JSON patches that the kustomization in a folder names for a kind."""
     for kustomization in _documents(folder / "kustomization.yaml"):
-        for patch in kustomization["patches"]:
+        for patch in kustomization.get("patches", ()):
             if patch["target"]["kind"] == kind:
                 yield from chain.from_iterable(_documents(folder / patch["path"]))
 
