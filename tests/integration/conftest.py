@@ -21,6 +21,7 @@ from plimsoll_devcluster.programs.workload_controllers import find_controller
 from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.controller import WorkloadController
 from plimsoll_devcluster.workload_controllers.kinds import (
+    APPWRAPPER,
     JOBSET,
     KUBERAY,
     TRAINER,
@@ -32,7 +33,13 @@ from support.clusters.tenants import beside
 
 CRDS = Path(__file__).parents[2] / "crds"
 LINES_OF_LOG = 60
-CONTROLLERS = {"jobset_controller", "trainer_controller", "training_operator", "kuberay_operator"}
+CONTROLLERS = {
+    "jobset_controller",
+    "trainer_controller",
+    "training_operator",
+    "kuberay_operator",
+    "appwrapper_controller",
+}
 BUILD_SECONDS = 1800
 
 
@@ -137,6 +144,24 @@ def kuberay_operator(control_plane: Cluster) -> Iterator[WorkloadController]:
     """KubeRay for RayClusters and RayJobs, for all tests of a module."""
     with _controller(KUBERAY, control_plane) as controller:
         yield controller
+
+
+@pytest.fixture(scope="module")
+def appwrapper_controller(control_plane: Cluster) -> Iterator[WorkloadController]:
+    """AppWrapper's own controller, for all tests of a module."""
+    with _controller(APPWRAPPER, control_plane) as controller:
+        yield controller
+
+
+@pytest.fixture(scope="module")
+def all_controllers(
+    trainer_controller: object,
+    training_operator: object,
+    kuberay_operator: object,
+    appwrapper_controller: object,
+) -> None:
+    """The controllers of all kinds of workloads that we know, for all tests of a module."""
+    del trainer_controller, training_operator, kuberay_operator, appwrapper_controller
 
 
 @pytest.fixture

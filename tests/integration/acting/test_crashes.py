@@ -39,6 +39,7 @@ from support.objects.workloads import (
     a_ray_cluster,
     a_ray_job,
     a_train_job,
+    an_app_wrapper,
 )
 from support.servers.write_gate import Spoil, WriteGate, write_gate
 
@@ -186,7 +187,7 @@ def test_whatever_the_last_write_was_a_target_gets_its_count_and_its_places(
     assert len(made) == 3, "nobody was made twice"
 
 
-@pytest.mark.usefixtures("trainer_controller", "training_operator", "kuberay_operator")
+@pytest.mark.usefixtures("all_controllers")
 @pytest.mark.parametrize(
     "made",
     [
@@ -197,6 +198,7 @@ def test_whatever_the_last_write_was_a_target_gets_its_count_and_its_places(
         pytest.param(partial(a_pytorch_job, workers=1), id="PyTorchJob"),
         pytest.param(a_ray_cluster, id="RayCluster"),
         pytest.param(a_ray_job, id="RayJob"),
+        pytest.param(an_app_wrapper, id="AppWrapper"),
     ],
 )
 def test_whatever_the_last_write_was_a_workload_of_any_kind_starts_yields_and_comes_back(

@@ -23,6 +23,7 @@ from support.objects.workloads import (
     a_jobset,
     a_ray_cluster,
     a_workload_of,
+    an_app_wrapper,
     asking,
     replicated,
     suspended,
@@ -33,23 +34,15 @@ pytestmark = pytest.mark.usefixtures("policy")
 
 KUEUE_QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
 KUEUE_MANAGED = {"kueue.x-k8s.io/managed": "true"}
+OF_USERS = "workload.codeflare.dev/user"
 A_GPU = {"nvidia.com/gpu": 1}
 EVERY = pytest.mark.parametrize("kind", KINDS)
 
 
 @pytest.fixture(scope="module")
-def policy(
-    control_plane: Cluster,
-    trainer_controller: object,
-    training_operator: object,
-    kuberay_operator: object,
-) -> Iterator[None]:
-    del trainer_controller, training_operator, kuberay_operator  # serve the kinds
-    api = control_plane.api
-    in_default = {kind: collection.format("default") for kind, collection in COLLECTIONS.items()}
-    with workloads_policy(api, in_default["JobSet"], asking(a_workload_of("JobSet"))):
-        for kind in KINDS:
-            await_held(api, in_default[kind], asking(a_workload_of(kind)))
+def policy(control_plane: Cluster, all_controllers: None) -> Iterator[None]:
+    del all_controllers  # they serve the kinds
+    with workloads_policy(control_plane.api):
         yield
 
 
@@ -67,7 +60,9 @@ def admitted(api: ApiServer, namespace: str, workload: Manifest) -> Manifest:
 
 
 def labels(workload: Manifest) -> Mapping[str, str]:
-    return workload["metadata"].get("labels", {})
+    """The labels of a workload but for those by which AppWrapper's webhook notes its user."""
+    found: Mapping[str, str] = workload["metadata"].get("labels", {})
+    return {key: value for key, value in found.items() if not key.startswith(OF_USERS)}
 
 
 def own(workload: Manifest, edits: Mapping[str, Any] | None = None) -> Manifest:
@@ -85,6 +80,11 @@ def in_last_pod(workload: Manifest, change: Callable[[Manifest], object]) -> Man
 
 def with_label(workload: Manifest, more: Mapping[str, str]) -> Manifest:
     return own(workload, {"metadata.labels": {QUEUE: "own", **more}})
+
+
+def wrapping(*wrapped: Manifest) -> Manifest:
+    """An AppWrapper with a label of its own."""
+    return own(an_app_wrapper("train", *wrapped))
 
 
 def in_template(kind: str, more: Mapping[str, str]) -> Manifest:
@@ -147,13 +147,16 @@ def test_a_suspended_one_gets_its_queue(api: ApiServer, labelled: str, kind: str
     assert (is_suspended(found), labels(found)) == (True, {QUEUE: "team"})
 
 
-JOBSET, PYTORCH, RAY, RAY_JOB, TRAIN = (
+WRAPPER, JOBSET, PYTORCH, RAY, RAY_JOB, TRAIN = (
+    a_workload_of("AppWrapper"),
     a_workload_of("JobSet"),
     a_workload_of("PyTorchJob"),
     a_workload_of("RayCluster"),
     a_workload_of("RayJob"),
     a_workload_of("TrainJob"),
 )
+WRAPPED = (JOBSET, PYTORCH, RAY, RAY_JOB)
+A_SERVICE: Manifest = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "train"}}
 OWNED = [{**owner(TRAIN), "uid": "1"}]
 OF_A_RAY_JOB = [{**owner(RAY_JOB), "uid": "1"}]
 NODE: Manifest = {"nodeName": "node"}
@@ -199,6 +202,18 @@ LEFT_ALONE: dict[str, Manifest] = {
     "a RayJob on a cluster that is there": own(
         RAY_JOB, {"spec.rayClusterSpec": GONE, "spec.clusterSelector": {"ray.io/cluster": "mine"}}
     ),
+    "an AppWrapper of MultiKueue": own(WRAPPER, {"spec.managedBy": "kueue.x-k8s.io/multikueue"}),
+    "an AppWrapper of something in Kueue's queue": own(
+        WRAPPER, {"spec.components.0.template.metadata.labels": KUEUE_QUEUE}
+    ),
+    "an AppWrapper of a RayJob that leaves its cluster": wrapping(
+        edited(RAY_JOB, {"spec.shutdownAfterJobFinishes": False})
+    ),
+    "an AppWrapper of a RayCluster that Ray resizes": wrapping(
+        edited(RAY, {"spec.enableInTreeAutoscaling": True})
+    ),
+    "an AppWrapper of what has no pods": wrapping(a_workload_of("JobSet", gpus=0), A_SERVICE),
+    "an AppWrapper on a node already": in_last_pod(WRAPPER, lambda pod: pod.update(NODE)),
     "a JobSet on a node already": in_last_pod(JOBSET, lambda pod: pod.update(NODE)),
     "a PyTorchJob on a node already": in_last_pod(PYTORCH, lambda pod: pod.update(NODE)),
     "a RayCluster on a node already": in_last_pod(RAY, lambda pod: pod.update(NODE)),
@@ -231,6 +246,10 @@ def many(pod: Manifest) -> None:
 
 LAUNCHER = "spec.mpiReplicaSpecs.Launcher"
 HELD: dict[str, Manifest] = {
+    **{f"an AppWrapper of a {each['kind']}": wrapping(A_SERVICE, each) for each in WRAPPED},
+    "an AppWrapper run by its own controller": own(
+        WRAPPER, {"spec.managedBy": "workload.codeflare.dev/appwrapper-controller"}
+    ),
     "GPUs in a JobSet's init container": in_last_pod(JOBSET, moved_to_init),
     "GPUs in a PyTorchJob's init container": in_last_pod(PYTORCH, moved_to_init),
     "GPUs in a JobSet's last container": in_last_pod(JOBSET, many),

@@ -232,9 +232,7 @@ async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], b
         running.cancel()
 
 
-@pytest.mark.usefixtures(
-    "trainer_controller", "training_operator", "kuberay_operator", "_cluster_of_the_examples"
-)
+@pytest.mark.usefixtures("all_controllers", "_cluster_of_the_examples")
 @asynchronous
 async def test_the_operator_has_just_the_rights_that_it_uses(
     control_plane: Cluster, api: ApiServer, namespace: str, token: str, tmp_path: Path

@@ -28,6 +28,8 @@ from support.objects.workloads import (
     a_ray_cluster,
     a_torch_jobset,
     a_train_job,
+    an_app_wrapper,
+    suspended,
 )
 
 SUSPENDED_RAY = "RayClusterSuspended"
@@ -173,3 +175,17 @@ def by_number(pods: list[Manifest]) -> dict[str, Manifest]:
     label = "ray.io/worker-group-replica-index"
     found = {pod["metadata"]["labels"].get(label): pod for pod in pods}
     return {number: pod for number, pod in found.items() if number is not None}
+
+
+@pytest.mark.usefixtures("appwrapper_controller")
+def test_an_app_wrapper_is_suspended_resumed_and_completes(cluster: Scene) -> None:
+    lives(cluster, an_app_wrapper(workers=2, gpus=1), pods=2, ended="Succeeded")
+
+
+@pytest.mark.usefixtures("appwrapper_controller")
+def test_what_an_app_wrapper_wraps_never_changes(cluster: Scene) -> None:
+    workload = suspended(an_app_wrapper())
+    create_workload(cluster, workload)
+    wider = an_app_wrapper(workers=3)["spec"]
+    with pytest.raises(ApiServerRefusedError, match="attempt to change immutable field"):
+        change_workload(cluster, workload, wider)

@@ -10,6 +10,7 @@ from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from support.objects.plain_jobs import a_plain_job
+from support.objects.workloads import COLLECTIONS, KINDS, a_workload_of, asking
 from support.project.pages import ROOT
 
 _FILES = ROOT / "charts" / "plimsoll" / "files"
@@ -29,10 +30,11 @@ def adoption_policy(api: ApiServer) -> Generator[None]:
 
 
 @contextmanager
-def workloads_policy(api: ApiServer, collection: str, probe: Manifest) -> Generator[None]:
-    """Have the policy for other workloads in force, as one of them shows, until the block ends."""
+def workloads_policy(api: ApiServer) -> Generator[None]:
+    """Have the policy for all other workloads in force until the block ends."""
     with _policy(api, "adoption-workloads"):
-        await_held(api, collection, probe)
+        for kind in KINDS:
+            await_held(api, COLLECTIONS[kind].format("default"), asking(a_workload_of(kind)))
         yield
 
 

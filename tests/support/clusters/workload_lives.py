@@ -8,6 +8,7 @@ from support.clusters.scene import Scene, conditions
 from support.objects.workloads import COLLECTIONS, REPLICA_SPECS
 
 _NAME_LABELS = {
+    "AppWrapper": "workload.codeflare.dev/appwrapper",
     "Job": "batch.kubernetes.io/job-name",
     "JobSet": "jobset.sigs.k8s.io/jobset-name",
     "RayCluster": "ray.io/cluster",
@@ -95,7 +96,7 @@ def until_workload(scene: Scene, workload: Manifest, condition: str) -> Manifest
     def holds() -> Manifest | None:
         found = read_workload(scene, workload)
         status = found.get("status", {})
-        if status.get("jobDeploymentStatus") == condition:
+        if condition in (status.get("jobDeploymentStatus"), status.get("phase")):
             return found
         return found if conditions(status).get(condition) == "True" else None
 

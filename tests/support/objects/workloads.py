@@ -6,7 +6,7 @@ from typing import Any
 
 from plimsoll.observe.adoption.kinds.table import ADAPTERS
 from plimsoll_devcluster.manifest import Manifest
-from support.objects.batch_jobs import GATE, QUEUE
+from support.objects.batch_jobs import GATE, QUEUE, a_batch_job
 
 REPLICA_SPECS: Mapping[str, str] = {
     "PyTorchJob": "pytorchReplicaSpecs",
@@ -31,7 +31,7 @@ _ROLES: dict[str, tuple[str, ...]] = {
     "XGBoostJob": ("Master", "Worker"),
     "PaddleJob": ("Master", "Worker"),
 }
-KINDS = ("JobSet", "TrainJob", "RayCluster", "RayJob", *REPLICA_SPECS)
+KINDS = ("JobSet", "TrainJob", "RayCluster", "RayJob", "AppWrapper", *REPLICA_SPECS)
 """All kinds but Job."""
 
 
@@ -214,6 +214,26 @@ def a_kubeflow_job(
     }
 
 
+def an_app_wrapper(
+    name: str = "train",
+    *wrapped: Manifest,
+    workers: int = 2,
+    gpus: int = 1,
+    **spec: Any,  # noqa: ANN401 - fields of an AppWrapper's spec
+) -> Manifest:
+    """An AppWrapper of these, or else of an indexed Job of so many workers, which is tried once."""
+    job = a_batch_job(name, workers=workers, gpus=gpus, queue=None, held=False, backoffLimit=0)
+    return {
+        "apiVersion": "workload.codeflare.dev/v1beta2",
+        "kind": "AppWrapper",
+        "metadata": {
+            "name": name,
+            "annotations": {"workload.codeflare.dev.appwrapper/retryLimit": "0"},
+        },
+        "spec": {"components": [{"template": each} for each in wrapped or (job,)], **spec},
+    }
+
+
 def a_workload_of(kind: str, *, gpus: int = 1) -> Manifest:
     """A workload of a kind, of which only the last pods ask for GPUs."""
     if kind == "JobSet":
@@ -224,6 +244,8 @@ def a_workload_of(kind: str, *, gpus: int = 1) -> Manifest:
         return a_ray_cluster(gpus=gpus)
     if kind == "RayJob":
         return a_ray_job(gpus=gpus)
+    if kind == "AppWrapper":
+        return an_app_wrapper(gpus=gpus)
     *first, last = _ROLES[kind]
     job = a_kubeflow_job(kind, **dict.fromkeys(first, (1, 0)), **{last: (1, gpus)})
     for each in templates(job):
@@ -257,6 +279,8 @@ def held(workload: Manifest) -> Manifest:
     workload = suspended(workload)
     if workload["kind"] == "TrainJob":
         workload["spec"]["runtimePatches"] = [{"manager": GATE}]
+    for component in workload["spec"].get("components", ()):
+        component["podSetInfos"] = [{"schedulingGates": [{"name": GATE}]}]
     for template in templates(workload):
         limits = [each.get("resources", {}).get("limits", {}) for each in template["containers"]]
         if any("nvidia.com/gpu" in each for each in limits):
@@ -266,6 +290,8 @@ def held(workload: Manifest) -> Manifest:
 
 def templates(workload: Manifest) -> Iterator[Manifest]:
     """The specs of a workload's pod templates."""
+    for component in workload["spec"].get("components", ()):
+        yield from templates(component["template"])
     spec, field = workload["spec"], REPLICA_SPECS.get(workload["kind"], "")
     spec = spec.get("rayClusterSpec", spec)
     of_itself = [spec] if "template" in spec else []

@@ -182,6 +182,7 @@ def _says_the_same(old: Candidate, new: Candidate) -> bool:
         and len({*said}) == 1
         and adapter.managed_by(old.item) == adapter.managed_by(new.item)
         and adapter.problem(old.item) == adapter.problem(new.item)
+        and adapter.is_complete(old) == adapter.is_complete(new)
         and old.view.sizing == new.view.sizing
         and old.pod_sets == new.pod_sets
     )

@@ -45,14 +45,13 @@ from support.objects.workloads import (
     a_ray_job,
     a_train_job,
     a_workload_of,
+    an_app_wrapper,
     asking,
 )
 from support.project.pages import ROOT
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
-pytestmark = pytest.mark.usefixtures(
-    "jobset_controller", "trainer_controller", "training_operator", "kuberay_operator", "policy"
-)
+pytestmark = pytest.mark.usefixtures("policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Nature:
     """How one kind of workload is made, of `size` pods with GPUs, and what its conditions are.
 
     `pods_beside` of them are no workers, and `without_gpus` more pods ask for none. `ended` is ""
-    for what does not end with its pods.
+    for what does not end with its pods; `why_failed` says why it has failed.
     """
 
     made: Callable[..., Manifest]
@@ -68,6 +67,7 @@ class Nature:
     pods_beside: int = 0
     without_gpus: int = 0
     suspended: str = "Suspended"
+    why_failed: str = "Failed"
 
     def of(self, size: int = 2, **rest: Any) -> Manifest:  # noqa: ANN401 - what the kind knows
         """A workload of so many pods with GPUs."""
@@ -81,6 +81,7 @@ NATURES = {
     "PyTorchJob": Nature(a_pytorch_job, "Succeeded", pods_beside=1),
     "RayCluster": Nature(a_ray_cluster, "", without_gpus=1, suspended="RayClusterSuspended"),
     "RayJob": Nature(a_ray_job, "", without_gpus=1),
+    "AppWrapper": Nature(an_app_wrapper, "Succeeded", why_failed="Unhealthy"),
 }
 RESIZED = {
     "Job": {"parallelism": 4, "completions": 4},
@@ -93,11 +94,9 @@ THOSE_THAT_END = [kind for kind, nature in NATURES.items() if nature.ended]
 
 
 @pytest.fixture(scope="module")
-def policy(control_plane: Cluster, jobset_controller: object) -> Iterator[None]:
-    del jobset_controller  # serves the kind of the probe
-    collection = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
-    probe = asking(a_jobset("probe"))
-    with adoption_policy(control_plane.api), workloads_policy(control_plane.api, collection, probe):
+def policy(control_plane: Cluster, all_controllers: None) -> Iterator[None]:
+    del all_controllers  # they serve the kinds
+    with adoption_policy(control_plane.api), workloads_policy(control_plane.api):
         yield
 
 
@@ -129,6 +128,8 @@ def with_a_driver(kind: str, cpu: str) -> Manifest:
 def retried(workload: Manifest) -> None:
     """Have a workload's controller make pods again that are lost."""
     spec = workload["spec"]
+    for component in spec.get("components", ()):
+        retried(component["template"])
     if workload["kind"] == "Job":
         # KWOK ends no pod that is deleted, so its Job is not to wait for that.
         spec |= {"backoffLimit": 6, "podReplacementPolicy": "TerminatingOrFailed"}
@@ -219,7 +220,7 @@ def test_one_that_fails_is_shown_as_failed(scene: Scene, nature: Nature) -> None
     for pod in scene.running(adopted(scene, workload)).pods:
         end(scene, pod, failed=True)
     failed = until_workload(scene, workload, "Failed")
-    (said,) = (c for c in failed["status"]["conditions"] if c["type"] == "Failed")
+    (said,) = (c for c in failed["status"]["conditions"] if c["type"] == nature.why_failed)
     status = scene.until(stand_in_of(workload), reason="Failed")
     assert said["message"] in status["message"]
 
@@ -357,7 +358,8 @@ def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
 
 
 @pytest.mark.parametrize(
-    "name", ["job", "jobset", "pytorch-job", "ray-cluster", "ray-job", "train-job"]
+    "name",
+    ["app-wrapper", "job", "jobset", "pytorch-job", "ray-cluster", "ray-job", "train-job"],
 )
 def test_the_examples_are_planned(scene: Scene, name: str) -> None:
     scene.apply(a_queue("research"), a_queue("production"))

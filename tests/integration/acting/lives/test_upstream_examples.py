@@ -7,6 +7,7 @@ import pytest
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.programs.workload_controllers import (
+    APPWRAPPER,
     KUBERAY,
     TRAINER,
     TRAINING_OPERATOR,
@@ -25,7 +26,7 @@ from support.objects.job_manifests import a_queue
 from support.objects.workloads import asking, suspended
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
-pytestmark = pytest.mark.usefixtures("trainer_controller", "training_operator", "kuberay_operator")
+pytestmark = pytest.mark.usefixtures("all_controllers")
 
 A_GPU: Final = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 1}}}
 
@@ -66,6 +67,19 @@ def test_a_rayjob_of_kuberay_is_planned_once_its_cluster_is_to_end_with_it(scene
     workload["metadata"]["name"] = "ends"
     workload["spec"]["shutdownAfterJobFinishes"] = True
     assert len(scene.running(adopted(scene, suspended(workload))).nodes) == 1
+
+
+@pytest.mark.usefixtures("queue")
+def test_the_appwrapper_of_a_job_with_gpus_is_planned_once_it_is_not_kueues(scene: Scene) -> None:
+    scene.add_nodes(fake_node("a", gpus=4))
+    workload = suspended(labelled(APPWRAPPER, "wrapped-gpu-job.yaml"))
+    create_workload(scene, workload)
+    (event,) = scene.events(workload, "ManagedElsewhere")
+    assert "kueue.x-k8s.io/queue-name" in event["note"]
+    workload["metadata"]["name"] = "planned"
+    del workload["metadata"]["labels"]["kueue.x-k8s.io/queue-name"]
+    workload["spec"]["components"][0]["template"]["metadata"]["name"] = "planned"
+    assert scene.running(adopted(scene, workload)).nodes == ["a"]
 
 
 @pytest.mark.usefixtures("queue")

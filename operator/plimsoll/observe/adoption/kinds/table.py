@@ -6,32 +6,25 @@ from plimsoll.kube.objects.objects import OwnerReference
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.adoption.kinds.adapter import Adapter
-from plimsoll.observe.adoption.kinds.batch_jobs import BatchJobs
-from plimsoll.observe.adoption.kinds.job_sets import JobSets
+from plimsoll.observe.adoption.kinds.app_wrappers import WRAPPED, AppWrappers
 from plimsoll.observe.adoption.kinds.kubeflow_jobs import (
     JAXJobs,
     MPIJobs,
     PaddleJobs,
-    PyTorchJobs,
     TFJobs,
     XGBoostJobs,
 )
-from plimsoll.observe.adoption.kinds.ray_clusters import RayClusters
-from plimsoll.observe.adoption.kinds.ray_jobs import RayJobs
 from plimsoll.observe.adoption.kinds.train_jobs import TrainJobs
 
 ADAPTERS: Final[tuple[Adapter[Any], ...]] = (
-    BatchJobs(),
-    JobSets(),
+    *WRAPPED,
     TrainJobs(),
-    PyTorchJobs(),
     TFJobs(),
     MPIJobs(),
     JAXJobs(),
     XGBoostJobs(),
     PaddleJobs(),
-    RayClusters(),
-    RayJobs(),
+    AppWrappers(),
 )
 _BY_TYPE: Final = {each.type: each for each in ADAPTERS}
 _BY_KIND: Final = {(each.api_version, each.kind): each for each in ADAPTERS}

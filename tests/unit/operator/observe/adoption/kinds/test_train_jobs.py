@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from plimsoll.observe.adoption.gangs import gang_of
 from plimsoll.observe.adoption.workload_view import Outcome
+from plimsoll.observe.adoption.workloads import Workloads
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.adopted_workloads import (
     SUSPENDED,
@@ -45,6 +46,17 @@ def test_nothing_is_said_of_it_until_its_jobset_is_there() -> None:
     assert found.candidate.pod_sets == ()
     assert not found.candidate.view.at_rest
     assert only(TRAIN, jobset_of(TRAIN)).wanted is not None
+
+
+def test_it_is_said_of_it_that_its_jobset_has_no_pods_as_soon_as_that_is_there() -> None:
+    workloads, jobset = Workloads(), edited(jobset_of(TRAIN), {"spec.replicatedJobs": []})
+    read = candidate(TRAIN, jobset)
+    items = (read.item, *(child.item for child in read.children))
+    (before,) = workloads.of(items[:1], ()).workloads
+    assert before.problem is None
+    (after,) = workloads.of(items, ()).workloads
+    assert after.problem is not None
+    assert "describes no pods" in after.problem.message
 
 
 def test_as_many_pods_are_due_as_its_jobsets_jobs_have_left() -> None:
