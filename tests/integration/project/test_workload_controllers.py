@@ -53,7 +53,11 @@ def lives(cluster: Scene, workload: Manifest, *, pods: int, ended: str) -> None:
 def goes_on(
     cluster: Scene, workload: Manifest, *, pods: int, suspended: str = "Suspended"
 ) -> list[Manifest]:
-    """Have a workload made suspended, resumed, suspended and resumed again; its pods."""
+    """Have a workload made suspended, resumed, suspended and resumed again; its pods.
+
+    It is resumed only once its controller says that it is suspended, as the operator does: KubeRay
+    may miss it before.
+    """
     held = copy.deepcopy(workload)
     held["spec"] |= suspension(workload, suspended=True)
     create_workload(cluster, held)
@@ -63,6 +67,7 @@ def goes_on(
     first = until_pods_run(cluster, held, pods)
     change_workload(cluster, held, suspension(held, suspended=True))
     until_no_pods(cluster, held)
+    until_workload(cluster, held, suspended)
     change_workload(cluster, held, suspension(held, suspended=False))
     second = until_pods_run(cluster, held, pods)
     assert not uids(first) & uids(second)

@@ -53,6 +53,7 @@ def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
         "PyTorchJob": "pytorchjob-",
         "RayCluster": "raycluster-",
         "RayJob": "rayjob-",
+        "AppWrapper": "appwrapper-",
     }
     written = [
         f"{prefixes[each['kind']]}{each['metadata']['name']}"
