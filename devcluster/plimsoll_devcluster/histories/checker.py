@@ -78,17 +78,20 @@ def _of_job(job: Manifest, world: World, lane: Lane) -> Generator[str]:
     if not status.get("message") or not status.get("reason"):
         return
     if "True" in (condition(job, "Complete"), condition(job, "Failed")):
-        yield from _ended(job, pods)
+        yield from _ended(job, pods, lane)
     elif job["spec"].get("suspend"):
         if pods or placements_of(job) or status["reason"] != "Suspended":
             yield f"{name} is suspended, says {status['reason']} and has {len(pods)} pods"
     else:
-        yield from _placed(job, pods, world)
+        # What a workload's own controller keeps of pods that have failed is its business.
+        kept = name_of(job) in lane.workloads
+        yield from _placed(job, [pod for pod in pods if not (kept and is_over(pod))], world)
         yield from _waits(job, world, lane)
 
 
-def _ended(job: Manifest, pods: list[Manifest]) -> Generator[str]:
-    if condition(job, "Failed") == "True" or not _ends_by_itself(job):
+def _ended(job: Manifest, pods: list[Manifest], lane: Lane) -> Generator[str]:
+    as_drawn = lane.jobs.get(name_of(job), job)
+    if condition(job, "Failed") == "True" or not _ends_by_itself(as_drawn):
         yield f"{name_of(job)} has ended as {job['status']['reason']}, which nobody asked for"
     if not all(map(is_over, pods)):
         yield f"{name_of(job)} is complete, and pods of it run"

@@ -1,12 +1,19 @@
 """Draw a history's events and their times from a seed, before it begins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.gpu_models import H100
-from plimsoll_devcluster.histories.drawn_jobs import drawn_job, most_at_once
+from plimsoll_devcluster.histories.drawn_jobs import (
+    drawn_job,
+    is_adopted,
+    most_at_once,
+    sizes_said,
+    stand_in_of,
+    workload_of,
+)
 from plimsoll_devcluster.histories.script import (
     GROUP,
     HIGH,
@@ -91,18 +98,26 @@ def _labels(namespace: str) -> dict[str, str]:
 
 
 def _job_comes(rng: Random, lane: Lane, at: float) -> None:
-    name = f"j{len(lane.most_pods)}"
-    job = drawn_job(rng, lane, name)
+    job = drawn_job(rng, lane, f"j{len(lane.most_pods)}")
+    body, path = job, _jobs(lane, job)
+    if is_adopted(lane, job):
+        body, path = workload_of(lane, job), _workloads(lane)
+        job = stand_in_of(lane, job)
+        lane.workloads[job["metadata"]["name"]] = body
+    name = job["metadata"]["name"]
     lane.jobs[name] = job
     lane.most_pods[name] = most_at_once(job)
-    lane.calls.append(Call(at, f"{name} comes", "POST", _jobs(lane, job), job))
+    lane.calls.append(Call(at, f"{name} comes", "POST", path, body))
 
 
 def _job_goes(rng: Random, lane: Lane, at: float) -> None:
     if lane.jobs:
         name = rng.choice(sorted(lane.jobs))
         job = lane.jobs.pop(name)
-        lane.calls.append(Call(at, f"{name} goes", "DELETE", f"{_jobs(lane, job)}/{name}"))
+        path = f"{_jobs(lane, job)}/{name}"
+        if workload := lane.workloads.get(name):
+            path = f"{_workload(lane, workload)}?propagationPolicy=Background"
+        lane.calls.append(Call(at, f"{name} goes", "DELETE", path))
 
 
 def _job_is_suspended(rng: Random, lane: Lane, at: float) -> None:
@@ -119,8 +134,12 @@ def _job_is_resized(rng: Random, lane: Lane, at: float) -> None:
         name = rng.choice(gangs)
         spec, least = lane.jobs[name]["spec"], rng.randint(1, 4)
         sizes = {"min": least, "max": least + rng.choice((0, 1))}
+        is_fixed = spec["workers"]["min"] == spec["workers"]["max"]
         spec = {**spec, "workers": {**spec["workers"], **sizes}}
-        _change(lane, at, name, spec, {"workers": sizes})
+        if name not in lane.workloads:
+            _change(lane, at, name, spec, {"workers": sizes})
+        elif not is_fixed and sizes["min"] < sizes["max"]:
+            _say(lane, at, name, spec, sizes_said(sizes))
 
 
 def _service_is_resized(rng: Random, lane: Lane, at: float) -> None:
@@ -136,7 +155,8 @@ def _priority_changes(rng: Random, lane: Lane, at: float) -> None:
     if lane.jobs:
         name = rng.choice(sorted(lane.jobs))
         priority = {"priorityClassName": rng.choice((HIGH, LOW))}
-        _change(lane, at, name, {**lane.jobs[name]["spec"], **priority}, priority)
+        if name not in lane.workloads:  # of those it is in the template of their pods
+            _change(lane, at, name, {**lane.jobs[name]["spec"], **priority}, priority)
 
 
 def _quota_changes(rng: Random, lane: Lane, at: float) -> None:
@@ -160,7 +180,20 @@ def _change(lane: Lane, at: float, name: str, spec: Manifest, patch: Manifest) -
     lane.jobs[name] = job
     lane.most_pods[name] = max(lane.most_pods[name], most_at_once(job))
     path = f"{_jobs(lane, job)}/{name}"
-    lane.calls.append(Call(at, f"{name} becomes {patch}", "PATCH", path, {"spec": patch}))
+    # What stands for a workload may not be there yet.
+    is_late = name in lane.workloads
+    what = f"{name} becomes {patch}"
+    lane.calls.append(Call(at, what, "PATCH", path, {"spec": patch}, may_be_refused=is_late))
+
+
+def _say(lane: Lane, at: float, name: str, spec: Manifest, annotations: Mapping[str, str]) -> None:
+    """Change the annotations of a job's workload, which then says such a spec."""
+    job = {**lane.jobs[name], "spec": spec}
+    lane.jobs[name] = job
+    lane.most_pods[name] = max(lane.most_pods[name], most_at_once(job))
+    path = _workload(lane, lane.workloads[name])
+    patch = {"metadata": {"annotations": annotations}}
+    lane.calls.append(Call(at, f"{name} says {annotations}", "PATCH", path, patch))
 
 
 def _worker_fails(rng: Random, lane: Lane, at: float) -> None:
@@ -182,10 +215,25 @@ def _to_a_pod(rng: Random, lane: Lane, at: float, method: str, patch: Manifest) 
         name = rng.choice(sorted(lane.jobs))
         pod = _pod_of(rng, lane.jobs[name])
         path = f"/api/v1/namespaces/{lane.namespace}/pods/{pod}"
+        if workload := lane.workloads.get(name):
+            _pod_is_lost(lane, at, workload)
+            return
         if method == "POST":
             path, patch = f"{path}/eviction", {**patch, "metadata": {"name": pod}}
         what = {"POST": "is evicted", "PATCH": "fails", "DELETE": "is deleted"}[method]
         lane.calls.append(Call(at, f"{pod} {what}", method, path, patch))
+
+
+def _pod_is_lost(lane: Lane, at: float, workload: Manifest) -> None:
+    """A Job's first pod is deleted, once: Kubernetes makes each later one after a longer wait."""
+    job = workload["metadata"]["name"]
+    what = f"the first pod of {job} is deleted"
+    if any(call.what == what for call in lane.calls):
+        return
+    index = "batch.kubernetes.io/job-completion-index=0"
+    selector = f"labelSelector=batch.kubernetes.io/job-name={job},{index}"
+    path = f"/api/v1/namespaces/{lane.namespace}/pods?{selector}"
+    lane.calls.append(Call(at, what, "DELETE", path))
 
 
 def _pod_of(rng: Random, job: Manifest) -> str:
@@ -255,6 +303,14 @@ _HAPPENINGS: tuple[Callable[[Random, Lane, float], None], ...] = (
     _node_is_marked,
     _node_falls_silent,
 )
+
+
+def _workloads(lane: Lane) -> str:
+    return f"/apis/batch/v1/namespaces/{lane.namespace}/jobs"
+
+
+def _workload(lane: Lane, workload: Manifest) -> str:
+    return f"{_workloads(lane)}/{workload['metadata']['name']}"
 
 
 def _jobs(lane: Lane, job: Manifest) -> str:

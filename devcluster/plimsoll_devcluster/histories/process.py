@@ -24,6 +24,7 @@ _SETTINGS = {
     # A fixed name, so that each life leads at once.
     "PLIMSOLL_IDENTITY": "mortal",
     "PLIMSOLL_LEASE_NAME": "mortal",
+    "PLIMSOLL_ADOPTS_JOBS": "true",
 }
 
 

@@ -43,6 +43,7 @@ LATE_SECONDS = 10.0
 LATEST_SECONDS = 60.0
 """How long they wait for that after everything has happened."""
 _DEPLOYMENTS = "/apis/apps/v1/{}/deployments"
+_WORKLOADS = "/apis/batch/v1/{}/jobs?propagationPolicy=Background"
 
 
 class Stage:
@@ -238,7 +239,7 @@ class Stage:
     def _empty(self, lanes: Iterable[Lane]) -> None:
         """Delete the jobs; it is wrong if pods remain without them."""
         for lane in lanes:
-            for kind in (*(f"{GROUP}/{{}}/{kind}" for kind in KINDS), _DEPLOYMENTS):
+            for kind in (_WORKLOADS, *(f"{GROUP}/{{}}/{kind}" for kind in KINDS), _DEPLOYMENTS):
                 self._api.delete(kind.format(f"namespaces/{lane.namespace}"))
         namespaces = {lane.namespace for lane in lanes}
         deadline = time.monotonic() + self._settle_seconds

@@ -64,7 +64,8 @@ class Lane:
 
     Some of its jobs are in the queue of the lane's name, which may hold `queue_gpus`; its nodes are
     one power domain, in which `powered_gpus` may train. `silent` nodes exist, but their kubelets
-    report not ready. A `neighbour` is a hostile tenant.
+    report not ready. A `neighbour` is a hostile tenant. Some jobs are not users' own, but stand for
+    `workloads`: Jobs of Kubernetes, by the names of the jobs.
     """
 
     namespace: str
@@ -74,6 +75,7 @@ class Lane:
     """Those that the queue allows; all if empty."""
     neighbour: "Lane | None" = None
     jobs: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
+    workloads: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     nodes: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     absent: set[str] = field(default_factory=set[str])
     silent: set[str] = field(default_factory=set[str])

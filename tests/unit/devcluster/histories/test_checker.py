@@ -176,6 +176,13 @@ def test_of_pods_on_a_silent_node_nothing_is_expected() -> None:
     assert complaints(world, a_lane(GANG)) == []
 
 
+def test_pods_that_have_failed_may_be_kept_by_a_workloads_own_controller_only() -> None:
+    world = copy.deepcopy(a_world(GANG, nodes=[a_node("n")]))
+    world.pods.append({**copy.deepcopy(world.pods[0]), "status": {"phase": "Failed"}})
+    assert any("its placement wants" in each for each in complaints(world, a_lane(GANG)))
+    assert complaints(world, replace(a_lane(GANG), workloads={"gang": {}})) == []
+
+
 def test_whoever_is_more_urgent_does_not_wait_for_others() -> None:
     late = waiting("InsufficientGPUs", workers=2, priorityClassName=HIGH)
     found = of_waiting(late, GANG, nodes=[a_node("n", 2)])
@@ -228,6 +235,21 @@ def test_a_script_is_drawn_from_its_seed_alone() -> None:
     assert script(7, 3) == script(7, 3)
     assert script(7, 3) != script(8, 3)
     assert script(7, 3).lanes == script(7, 5).lanes[:3]
+
+
+def test_some_gangs_are_jobs_that_are_held_and_adopted() -> None:
+    lanes = [lane for seed in range(10) for lane in script(seed, 4).lanes]
+    adopted = [(lane, name, job) for lane in lanes for name, job in lane.workloads.items()]
+    assert len(adopted) >= 5
+    for lane, name, job in adopted:
+        assert name == f"job-{name_of(job)}"
+        assert job["spec"]["suspend"]
+        assert job["spec"]["template"]["spec"]["schedulingGates"]
+        assert job["metadata"]["labels"] == {"plimsoll.dev/queue": lane.namespace}
+        (comes,) = [call for call in lane.calls if call.body is job]
+        assert comes.path == f"/apis/batch/v1/namespaces/{lane.namespace}/jobs"
+        gone = [call for call in lane.calls if call.what == f"{name} goes"]
+        assert bool(gone) is (name not in lane.jobs)
 
 
 def test_an_operator_that_has_become_deaf_does_not_die_of_it() -> None:
