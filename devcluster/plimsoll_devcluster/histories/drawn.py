@@ -176,9 +176,7 @@ def _budget_changes(rng: Random, lane: Lane, at: float) -> None:
 
 
 def _change(lane: Lane, at: float, name: str, spec: Manifest, patch: Manifest) -> None:
-    job = {**lane.jobs[name], "spec": spec}
-    lane.jobs[name] = job
-    lane.most_pods[name] = max(lane.most_pods[name], most_at_once(job))
+    job = _becomes(lane, name, spec)
     path = f"{_jobs(lane, job)}/{name}"
     # What stands for a workload may not be there yet.
     is_late = name in lane.workloads
@@ -186,11 +184,17 @@ def _change(lane: Lane, at: float, name: str, spec: Manifest, patch: Manifest) -
     lane.calls.append(Call(at, what, "PATCH", path, {"spec": patch}, may_be_refused=is_late))
 
 
-def _say(lane: Lane, at: float, name: str, spec: Manifest, annotations: Mapping[str, str]) -> None:
-    """Change the annotations of a job's workload, which then says such a spec."""
+def _becomes(lane: Lane, name: str, spec: Manifest) -> Manifest:
+    """The job as it will be; it may have all the pods that it could ever have."""
     job = {**lane.jobs[name], "spec": spec}
     lane.jobs[name] = job
     lane.most_pods[name] = max(lane.most_pods[name], most_at_once(job))
+    return job
+
+
+def _say(lane: Lane, at: float, name: str, spec: Manifest, annotations: Mapping[str, str]) -> None:
+    """Change the annotations of a job's workload, which then says such a spec."""
+    _becomes(lane, name, spec)
     path = _workload(lane, lane.workloads[name])
     patch = {"metadata": {"annotations": annotations}}
     lane.calls.append(Call(at, f"{name} says {annotations}", "PATCH", path, patch))
