@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.objects import Labels, PodSpec
+from plimsoll.kube.objects.objects import Labels, PodSpec, SchedulingGate
 from plimsoll.kube.objects.workload_parts import WorkerTemplate, WorkloadObject
 from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.adoption.workload_view import Operation, Patch, WorkloadView, added, put
@@ -37,6 +37,11 @@ class PodSet:
     template: WorkerTemplate
     late: bool = False
     made_by: Labels | None = None
+
+    @property
+    def gates(self) -> str:
+        """Where a JSON patch finds the scheduling gates of their template."""
+        return f"{self.pointer}/spec/schedulingGates"
 
     @property
     def is_gated(self) -> bool:
@@ -146,11 +151,16 @@ class Adapter(ABC, Generic[T]):
 
     def hold(self, candidate: Candidate, _: datetime, /) -> list[Operation]:
         """The JSON patch that puts our scheduling gate on its pods with GPUs, now."""
-        return [operation for each in with_gpus(candidate.pod_sets) for operation in _gated(each)]
+        waiting = (each for each in with_gpus(candidate.pod_sets) if not each.is_gated)
+        return [gate_added(each.gates, each.template.spec.scheduling_gates) for each in waiting]
 
     def ungate(self, candidate: Candidate) -> list[Operation]:
         """The JSON patch that takes our scheduling gate away."""
-        return [operation for each in candidate.pod_sets for operation in _ungated(each)]
+        return [
+            operation
+            for each in candidate.pod_sets
+            for operation in gate_removed(each.gates, each.template.spec.scheduling_gates)
+        ]
 
     def let_go(self, candidate: Candidate) -> list[Operation]:
         """The JSON patch that takes our scheduling gate away and resumes it."""
@@ -189,17 +199,15 @@ def asks_for_gpus(spec: PodSpec) -> bool:
     return any(is_gpu_resource(name) and str(amount) != "0" for name, amount in asked)
 
 
-def _gated(pods: PodSet) -> list[Operation]:
-    gates, gate = f"{pods.pointer}/spec/schedulingGates", {"name": GATE}
-    if pods.is_gated:
-        return []
-    if pods.template.spec.scheduling_gates:
-        return [{"op": "add", "path": f"{gates}/-", "value": gate}]
-    return [{"op": "add", "path": gates, "value": [gate]}]
+def gate_added(path: str, gates: Sequence[SchedulingGate]) -> Operation:
+    """Add our scheduling gate to those that a field has."""
+    gate = {"name": GATE}
+    if gates:
+        return {"op": "add", "path": f"{path}/-", "value": gate}
+    return {"op": "add", "path": path, "value": [gate]}
 
 
-def _ungated(pods: PodSet) -> list[Operation]:
-    gates = f"{pods.pointer}/spec/schedulingGates"
-    names = [gate.name for gate in pods.template.spec.scheduling_gates]
-    places = [index for index, name in enumerate(names) if name == GATE]
-    return [{"op": "remove", "path": f"{gates}/{index}"} for index in reversed(places)]
+def gate_removed(path: str, gates: Sequence[SchedulingGate]) -> list[Operation]:
+    """Remove our scheduling gate from those that a field has."""
+    places = [index for index, gate in enumerate(gates) if gate.name == GATE]
+    return [{"op": "remove", "path": f"{path}/{index}"} for index in reversed(places)]

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -31,6 +31,8 @@ from plimsoll.observe.adoption.kinds.adapter import (
     Candidate,
     PodSet,
     asks_for_gpus,
+    gate_added,
+    gate_removed,
     with_gpus,
 )
 from plimsoll.observe.adoption.kinds.batch_jobs import BatchJobs
@@ -41,6 +43,7 @@ from plimsoll.observe.adoption.kinds.ray_jobs import RayJobs
 from plimsoll.observe.adoption.workload_view import Operation, Outcome, WorkloadView, failure
 from plimsoll.observe.labels import GATE
 
+T = TypeVar("T")
 WRAPPED: Final[tuple[Adapter[Any], ...]] = (
     BatchJobs(),
     JobSets(),
@@ -100,6 +103,11 @@ class AppWrappers(Adapter[AppWrapper]):
         """Whether it has completed or failed for good."""
         return _outcome(item.status) is not None
 
+    def is_held(self, item: AppWrapper) -> bool:
+        """Whether it adds our scheduling gate to any pods, without reading what it wraps."""
+        infos = (info for each in item.spec.components for info in each.pod_set_infos)
+        return any(gate.name == GATE for info in infos for gate in info.scheduling_gates)
+
     def problem(self, item: AppWrapper) -> str | None:
         """Why an AppWrapper cannot be planned, and the remedy."""
         return next(filter(None, map(_problem, _components(item))), None)
@@ -107,13 +115,17 @@ class AppWrappers(Adapter[AppWrapper]):
     def hold(self, candidate: Candidate, _: datetime, /) -> list[Operation]:
         """The JSON patch that has it add our scheduling gate to its pods with GPUs."""
         waits = {each.pointer for each in with_gpus(candidate.pod_sets) if not each.is_gated}
-        found = _components(candidate.item) if isinstance(candidate.item, AppWrapper) else ()
+        found = _components(candidate.item)
         return [operation for each in found for operation in _gated(each, waits)]
 
     def ungate(self, candidate: Candidate) -> list[Operation]:
         """The JSON patch that has it add none."""
-        found = _components(candidate.item) if isinstance(candidate.item, AppWrapper) else ()
-        return [operation for each in found for operation in _ungated(each)]
+        return [
+            operation
+            for each in _components(candidate.item)
+            for index, info in enumerate(each.infos)
+            for operation in gate_removed(each.gates(index), info.scheduling_gates)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +153,10 @@ class _Component:
         """Where a JSON patch finds what is added to its pods."""
         return f"/spec/components/{self.index}/podSetInfos"
 
+    def gates(self, index: int) -> str:
+        """Where a JSON patch finds the scheduling gates that are added to some of its pods."""
+        return f"{self.added}/{index}/schedulingGates"
+
     @property
     def kind(self) -> str:
         """What it is; "" if it does not say."""
@@ -166,7 +182,9 @@ class _Wrapped:
         return self.component.made_as or self.item.metadata.name
 
 
-def _components(item: AppWrapper) -> Iterator[_Component]:
+def _components(item: WorkloadObject) -> Iterator[_Component]:
+    if not isinstance(item, AppWrapper):
+        return
     states = item.status.component_status
     for index, each in enumerate(item.spec.components):
         state = states[index] if index < len(states) else ComponentStatus()
@@ -192,8 +210,12 @@ def _wrapped(item: AppWrapper) -> Iterator[_Wrapped]:
         if adapter is None:
             continue
         with suppress(msgspec.ValidationError):
-            found = msgspec.convert(_without_nulls(each.template), adapter.type)
-            yield _Wrapped(each, adapter, found)
+            yield _Wrapped(each, adapter, _read(each.template, adapter.type))
+
+
+def _read(template: object, kind: type[T]) -> T:
+    """What is wrapped, or a part of it. Raises ValidationError."""
+    return msgspec.convert(_without_nulls(template), kind)
 
 
 def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - JSON
@@ -241,7 +263,7 @@ def _problem(of: _Component) -> str | None:
     if adapter is None:
         return _problem_of_another_kind(of)
     try:
-        item = msgspec.convert(_without_nulls(of.template), adapter.type)
+        item = _read(of.template, adapter.type)
     except msgspec.ValidationError as error:
         return f"{of.field}: is no {of.kind} that could be made: {error}: correct it"
     managed_by = adapter.managed_by(item)
@@ -261,7 +283,7 @@ def _problem_of_another_kind(of: _Component) -> str | None:
     # Until the controller has said where they are: it may be a pod, or have one template.
     for pointer in of.pointers or (of.pointer, f"{of.pointer}/spec/template"):
         try:
-            pods = msgspec.convert(_without_nulls(_at(of, pointer)), WorkerTemplate)
+            pods = _read(_at(of, pointer), WorkerTemplate)
         except msgspec.ValidationError:
             continue
         if asks_for_gpus(pods.spec):
@@ -288,26 +310,14 @@ def _gated(of: _Component, waits: Container[str]) -> Iterator[Operation]:
     """Add our gate to those pods of a component that are to wait for a place."""
     if not any(pointer in waits for pointer in of.pointers):
         return
-    gate = {"name": GATE}
     if not of.infos:
         yield {"op": "add", "path": of.added, "value": []}
     for index, pointer in enumerate(of.pointers):
-        gates = f"{of.added}/{index}/schedulingGates"
         if index >= len(of.infos):
-            value = {"schedulingGates": [gate]} if pointer in waits else {}
+            value = {"schedulingGates": [{"name": GATE}]} if pointer in waits else {}
             yield {"op": "add", "path": f"{of.added}/-", "value": value}
-        elif pointer in waits and of.infos[index].scheduling_gates:
-            yield {"op": "add", "path": f"{gates}/-", "value": gate}
         elif pointer in waits:
-            yield {"op": "add", "path": gates, "value": [gate]}
-
-
-def _ungated(of: _Component) -> Iterator[Operation]:
-    for index, info in enumerate(of.infos):
-        names = [gate.name for gate in info.scheduling_gates]
-        places = [place for place, name in enumerate(names) if name == GATE]
-        for place in reversed(places):
-            yield {"op": "remove", "path": f"{of.added}/{index}/schedulingGates/{place}"}
+            yield gate_added(of.gates(index), of.infos[index].scheduling_gates)
 
 
 def _resumed(conditions: Sequence[WorkloadCondition]) -> datetime | None:

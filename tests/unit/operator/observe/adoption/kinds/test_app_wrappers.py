@@ -10,6 +10,7 @@ from plimsoll.observe.adoption.gangs import gang_of
 from plimsoll.observe.adoption.workload_view import Outcome
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.adopted_workloads import candidate, jobs_of, only, owner, problem, view
+from support.clusters.seen import seen
 from support.objects.batch_jobs import GATE, a_batch_job
 from support.objects.manifests import edited
 from support.objects.workloads import (
@@ -64,11 +65,11 @@ def wrapping(
     found = asking(suspended(an_app_wrapper("train", *wrapped)), said)
     components = [each["template"] for each in found["spec"]["components"]]
     places = [[{"path": path} for path in paths_of(each)] for each in components]
-    seen = [
+    states = [
         {"name": each["metadata"]["name"], "kind": each["kind"], "podSets": pods}
         for each, pods in zip(components, places, strict=True)
     ]
-    return {**found, "status": {"phase": phase, "componentStatus": seen, **status}}
+    return {**found, "status": {"phase": phase, "componentStatus": states, **status}}
 
 
 def running(*wrapped: Manifest, **status: Any) -> Manifest:  # noqa: ANN401 - fields of it
@@ -128,6 +129,15 @@ def test_the_gate_is_added_to_the_pods_with_gpus_and_taken_away() -> None:
         {"op": "remove", "path": f"{infos}/1/schedulingGates/0"},
         {"op": "add", "path": "/spec/suspend", "value": False},
     ]
+
+
+def test_one_that_asks_no_longer_is_of_concern_while_it_adds_our_gate() -> None:
+    gate = {"schedulingGates": [{"name": GATE}]}
+    wrapper: Manifest = {**wrapping(a_job()), "metadata": {"name": "train", "annotations": {}}}
+    assert seen(wrapper).adopted.workloads == ()
+    gated = edited(wrapper, {"spec.components.0.podSetInfos": [gate]})
+    (found,) = seen(gated).adopted.workloads
+    assert found.candidate.adapter.is_held(found.candidate.item)
 
 
 def test_the_gate_goes_beside_what_others_add() -> None:
