@@ -61,12 +61,14 @@ class WorkloadWrites:
     """The writes to the workload that a job stands for, as it was seen, and to its pods.
 
     `suspend`: whether it is to run no pods, and `size`: how many at once; None leaves that alone.
-    `placed`: pods waiting behind our scheduling gate.
+    `leaving`: the names of the pods that its controller should remove first. `placed`: pods waiting
+    behind our scheduling gate.
     """
 
     workload: WorkloadView
     suspend: bool | None = None
     size: int | None = None
+    leaving: tuple[str, ...] = ()
     placed: tuple[SentPod, ...] = ()
 
     @property

@@ -40,6 +40,8 @@ from support.objects.workloads import (
     a_ray_job,
     a_train_job,
     an_app_wrapper,
+    asking,
+    suspended,
 )
 from support.servers.write_gate import Spoil, WriteGate, write_gate
 
@@ -225,6 +227,39 @@ def test_whatever_the_last_write_was_a_workload_of_any_kind_starts_yields_and_co
     assert most_gpus(history)["node"] == 2
     made_pods = [pod for pod in history.created() if name_of(pod).startswith("train-")]
     assert len([pod for pod in made_pods if asks_for_gpus(pod)]) == 4, "twice two"
+
+
+@pytest.mark.usefixtures("all_controllers")
+def test_whatever_the_last_write_was_a_ray_cluster_grows_and_shrinks_while_it_runs(
+    scene: Scene, mortal: Mortal
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    sizes = {"workers.min": "1", "workers.max": "4"}
+    workload = suspended(asking(a_ray_cluster(workers=2), sizes))
+    with PodHistory(scene) as history:
+        create_workload(scene, workload)
+        mortal.die_after_every_write(lambda: is_adopted_and_runs(scene, workload))
+        scene.add_nodes(fake_node("more", gpus=2))
+        grown = mortal.die_after_every_write(lambda: has_workers(scene, workload, 4))
+        urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
+        scene.apply(a_priority_class("urgent", 1000), urgent)
+        shrunk = mortal.die_after_every_write(
+            lambda: runs(scene, urgent) and has_workers(scene, workload, 2)
+        )
+        assert_nothing_is_left_to_do(scene)
+    assert grown >= 4, "status; size; two pods; that they run"
+    assert shrunk >= 5, "status; size; status, Service, two pods"
+    most = most_gpus(history)
+    assert (most["node"], most["more"]) == (2, 2)
+    made = [pod for pod in history.created() if name_of(pod).startswith("train-")]
+    assert len(made) == 5, "its head, and each of four workers once"
+
+
+def has_workers(scene: Scene, workload: Manifest, size: int) -> bool:
+    """Whether it runs with so many, and no other pod of it is left but its head."""
+    stand_in = stand_in_of(workload)
+    there = len(workload_pods(scene, workload)) == size + 1
+    return there and runs(scene, stand_in) and len(scene.pods_of(stand_in)) == size
 
 
 def asks_for_gpus(pod: Manifest) -> bool:

@@ -3,7 +3,8 @@
 That controller makes the pods, retries them and says when the work is done. A job without a place
 has its workload suspended. Once the job has a place and there is room, the workload is resumed, and
 its pods, which wait behind our scheduling gate, are sent to their nodes: all of a gang at once. A
-gang moves and changes its size by being suspended and resumed.
+gang moves by being suspended and resumed; it changes its size so, too, unless its controller lets
+it do that while it runs.
 
 The status is written before the workload follows from it.
 """
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from plimsoll.acting.conditions.conditions import Fact, whole_second, with_conditions
+from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.jobs.ending import not_deleting
 from plimsoll.acting.jobs.gang_start import node_refused, started, starting, waits_for_room
 from plimsoll.acting.jobs.refusal import is_refused, pods_refused
@@ -34,6 +35,7 @@ from plimsoll.observe.labels import (
 )
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.observe.whole_numbers import whole_number
+from plimsoll.planning.cluster.leaving import leaving_pods
 from plimsoll.planning.disruption.backoff import terms_of
 from plimsoll.vocabulary.reasons import Reason
 
@@ -77,12 +79,19 @@ def adopted_goes_on(
     if workload is None or placement is None:
         return Step(view, status, events=events)
     status = _with_failures(status, workload)
-    pods = (pod for pod in _there(view) if not pod.gated)
-    if any(pod.revision != placement.revision for pod in pods):
+    if _has_strayed(view, status, placement):
         return Step(view, status, events=events, workload=_suspension(view))
     if workload.suspended:
         return _resumed(view, job, status, turn, events)
     return _runs(view, job, status, turn, events)
+
+
+def _has_strayed(view: JobView, status: TrainingJobStatus, placement: TrainingPlacement) -> bool:
+    """Whether any of its pods was sent to a place that the gang no longer has."""
+    revisions = {each.replica: each.revision for each in placement.assignments}
+    goes = {pod.uid for pod in leaving_pods(view, status)}
+    placed = (pod for pod in _there(view) if not pod.gated and pod.uid not in goes)
+    return any(pod.revision != revisions.get(pod.replica) for pod in placed)
 
 
 def _runs(
@@ -96,9 +105,10 @@ def _runs(
     workload, placement, there = view.workload, status.placement, _there(view)
     assert workload is not None  # noqa: S101 - only called with both
     assert placement is not None  # noqa: S101
-    size = _size(job, placement)
-    if size not in (None, workload.parallelism):
-        return Step(view, status, events=events, workload=_resizing(view, size))
+    size, leaving = _size(job, placement), leaving_pods(view, status)
+    if size is not None and (leaving or size != workload.parallelism):
+        writes = _resizing(view, size, leaving)
+        return Step(view, status, events=events, workload=writes)
     late = _has_made_too_few(view, status, turn)
     if late is not None:
         return pods_refused(view, late, turn)
@@ -160,13 +170,19 @@ def _suspension(view: JobView) -> WorkloadWrites | None:
     return WorkloadWrites(workload, suspend=True)
 
 
-def _resizing(view: JobView, size: int | None) -> WorkloadWrites | None:
-    """Have a workload that runs be of another size; if it does not follow, it is resumed so."""
+def _resizing(view: JobView, size: int, leaving: Sequence[PodView]) -> WorkloadWrites | None:
+    """Have a workload that runs be of another size; if it does not follow, it is resumed so.
+
+    Of pods that wait for a place, as many go as are too many besides those that leave theirs.
+    """
     workload = view.workload
     assert workload is not None  # noqa: S101 - only called with one
     if workload.sizing is not None and workload.sizing.while_suspended:
         return _suspension(view)
-    return WorkloadWrites(workload, size=size)
+    waiting = [pod.name for pod in _there(view) if pod.gated]
+    too_many = max(0, workload.parallelism - size - len(leaving))
+    names = (*(pod.name for pod in leaving), *waiting[:too_many])
+    return WorkloadWrites(workload, size=size, leaving=names)
 
 
 def _resumed(
@@ -276,11 +292,13 @@ def _observed(
     refused = [pod for pod in placed if is_refused(pod, turn)]
     if refused:
         return node_refused(view, status, turn, refused)
-    if status.started_time is not None:
+    if status.started_time is not None and not says(status, "Running", Reason.RESIZED):
         return Step(view, status, events=events)
     due = min(workload.due, placement.workers)
     if placed and len(placed) >= due and all(pod.ready for pod in placed):
         return started(view, status, turn, events, count=len(placed))
+    if status.started_time is not None:
+        return Step(view, status, events=events)
     return starting(view, placed, status, turn, events)
 
 

@@ -59,9 +59,9 @@ def started(
     *,
     count: int,
 ) -> Step:
-    """All `count` workers of the gang run."""
-    began = {"started_time": whole_second(turn.now), "refusals": 0}
-    status = status.model_copy(update=began)
+    """All `count` workers of the gang run; they may have run before it changed its size."""
+    began = status.started_time or whole_second(turn.now)
+    status = status.model_copy(update={"started_time": began, "refusals": 0})
     message = f"{count} of {count} workers run on {status.nodes_summary}"
     fact = Fact.true("Running", Reason.RUNNING, message)
     return Step(view, with_conditions(status, view, turn.now, [fact]), events=events)

@@ -14,6 +14,7 @@ from plimsoll.acting.jobs.adopted import adopted_goes_on, ended, with_pods_kept,
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive
 from plimsoll.acting.jobs.gang_start import node_refused, started, starting, waits_for_room
+from plimsoll.acting.jobs.live_resize import kept_places
 from plimsoll.acting.jobs.notice import departing, noticed, with_answer, without_old_notice
 from plimsoll.acting.jobs.refusal import (
     begun_anew,
@@ -127,9 +128,11 @@ def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *events: JobEven
 def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
     revision = job.status.revision + 1
     places = assignments(turn.snapshot, action.assignments, revision)
+    kept = kept_places(view, job.status, places) if isinstance(action, Resize) else None
+    places = places if kept is None else kept
     workers = [each for each in places if each.role == WORKER]
     status = without_rate(job.status)
-    if not isinstance(action, Admit):
+    if not isinstance(action, Admit) and kept is None:
         status = disturbed(status, job, action, turn.now)
     status = status.model_copy(
         update={
@@ -147,17 +150,21 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
             "selector": selector(job),
             "nodes_summary": nodes_summary(places),
             "admitted_time": whole_second(turn.now),
-            "started_time": None,
+            "started_time": None if kept is None else status.started_time,
             "next_restart_time": None,
         }
     )
     facts = [Fact.true("Admitted", action.reason, action.message)]
-    if is_true(status.conditions, "Running"):
+    if kept is not None:
+        facts.append(Fact.true("Running", Reason.RESIZED, action.message))
+    elif is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", action.reason))
     status = with_conditions(status, view, turn.now, facts)
     pods = () if isinstance(action, Admit) else alive(view.pods)
     event = JobEvent(action.reason, action.message, pods=pods)
-    status, events = noticed(view, job, status, turn, event)
+    events = (event,)
+    if kept is None:
+        status, events = noticed(view, job, status, turn, event)
     return _going_on(view, job, status, turn, *events)
 
 

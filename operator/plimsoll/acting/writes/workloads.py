@@ -66,7 +66,7 @@ def operations(writes: WorkloadWrites) -> list[Operation]:
     workload = writes.workload
     found: list[Operation] = [{"op": "replace", "path": "/metadata/uid", "value": workload.uid}]
     if writes.size is not None and workload.sizing is not None:
-        found += workload.sizing.operations(writes.size)
+        found += workload.sizing.operations(writes.size, writes.leaving)
     if writes.suspend is not None:
         found.append(adapter_at(workload.reference).resumption())
     return found

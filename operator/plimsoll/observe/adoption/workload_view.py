@@ -28,17 +28,24 @@ class Sizing:
     """How a workload's number of pods is set: in these fields, by their paths.
 
     `fixed` more pods are there in any case. A path may lead through a list. `while_suspended`: a
-    workload that runs does not follow.
+    workload that runs does not follow. `leaving`: the path of the field that names the pods to be
+    removed first; a workload that has one changes its size while it runs.
     """
 
     fields: tuple[tuple[str, ...], ...]
     fixed: int = 0
     bounds: Bounds | None = None
     while_suspended: bool = False
+    leaving: tuple[str, ...] | None = None
 
-    def operations(self, pods: int) -> list[Operation]:
-        """The JSON patch that makes so many pods of it."""
-        return [added(path, pods - self.fixed) for path in self.fields]
+    def operations(self, pods: int, leaving: Sequence[str] = ()) -> list[Operation]:
+        """The JSON patch that makes so many pods of it, without those that are named."""
+        found = [added(path, pods - self.fixed) for path in self.fields]
+        if self.leaving is None:
+            return found
+        *outer, last = self.leaving
+        # The object around the list may not be there.
+        return [added(outer, {last: [*leaving]}), *found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,11 @@ class WorkloadView:
     sizing: Sizing | None = None
     numbered_by: str = ""
     asks: bool = True
+
+    @property
+    def is_resized_live(self) -> bool:
+        """Whether it changes its size while it runs, and lets us say which pods are to go."""
+        return self.sizing is not None and self.sizing.leaving is not None
 
 
 def added(path: Sequence[str], value: object) -> Operation:

@@ -1,8 +1,9 @@
-"""Number a service's replicas so that none of them waits for a pod to go.
+"""Number replicas so that none of them waits for a pod to go.
 
 The solver numbers replicas as it likes. A replica that stays keeps its number; one taken back
 before it has gone gets its number again; one that moves to another node gets a number that no pod
-has, so that the new pod starts while the old one still serves or drains.
+has, so that the new pod starts while the old one still serves or drains. That holds for the
+replicas of a service, and for the workers of a gang that changes its size while it runs.
 """
 
 from collections import defaultdict
@@ -11,6 +12,7 @@ from dataclasses import replace
 from itertools import chain, count
 
 from plimsoll.observe.snapshot import JobName, JobView, PodView, Snapshot
+from plimsoll.planning.cluster.leaving import is_resized_live, leaving_pods
 from plimsoll.planning.cluster.surge import surge_pods
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.running import running_assignments
@@ -29,18 +31,25 @@ def with_ordinals(snapshot: Snapshot, result: PlanResult) -> PlanResult:
     for job in result.problem.jobs:
         view = snapshot.job_by_name.get(JobName(job.whole_name))
         assignments = placements.get(job.name)
-        if assignments and view is not None and view.inference is not None and view.target is None:
+        if assignments and view is not None and _keeps_numbers(view):
             known = numbers.setdefault(view.name, _Ordinals(view))
             placements[job.name] = known.of(assignments)
     return replace(result, solution=replace(result.solution, placements=placements))
 
 
+def _keeps_numbers(view: JobView) -> bool:
+    """Whether a job's replicas come and go while others of it run."""
+    return is_resized_live(view) or (view.inference is not None and view.target is None)
+
+
 class _Ordinals:
-    """The replica numbers of one service, each given out once."""
+    """The replica numbers of one job, each given out once."""
 
     def __init__(self, view: JobView) -> None:
         self._running = list(running_assignments(view.resource))
-        self._going = _by_place((*filter(_drains, view.pods), *surge_pods(view)))
+        job = view.training
+        leaving = () if job is None else leaving_pods(view, job.status)
+        self._going = _by_place((*filter(_drains, view.pods), *surge_pods(view), *leaving))
         self._taken: defaultdict[str, set[int]] = defaultdict(set)
         for pod in view.pods:
             self._taken[pod.role].add(pod.replica)

@@ -338,6 +338,27 @@ def test_it_is_as_large_as_there_is_room_where_its_kind_can_be(
     assert replicas(scene.api.get(workload_path(scene, workload))) == RESIZED[workload["kind"]]
 
 
+def test_a_ray_cluster_changes_its_size_while_it_runs(scene: Scene) -> None:
+    scene.add_nodes(fake_node("a", gpus=2))
+    workload = asking(a_ray_cluster(workers=2), {"workers.min": "1", "workers.max": "4"})
+    first = scene.running(adopted(scene, workload))
+    scene.add_nodes(fake_node("b", gpus=2))
+    until_size(scene, stand_in_of(workload), 4)
+    grown = scene.running(stand_in_of(workload))
+    assert sorted(grown.nodes) == ["a", "a", "b", "b"]
+    assert first.uids < grown.uids, "those that ran are still there"
+    urgent = a_training_job("urgent", workers=2, priorityClassName="urgent")
+    scene.apply(a_priority_class("urgent", 1000), urgent)
+    taken = set(scene.running(urgent).nodes)
+    until_size(scene, stand_in_of(workload), 2)
+    shrunk = scene.running(stand_in_of(workload))
+    assert shrunk.uids < grown.uids
+    assert not taken & set(shrunk.nodes)
+    assert len(workload_pods(scene, workload)) == 3, "and its head"
+    assert shrunk.status["startedTime"] == first.status["startedTime"]
+    assert shrunk.status["disruptionTimes"] == [], "it was never stopped"
+
+
 @pytest.mark.parametrize("kind", ["JobSet", "PyTorchJob", "RayCluster", "RayJob"])
 def test_pods_without_gpus_find_their_nodes_before_those_with_gpus_start(
     scene: Scene, kind: str

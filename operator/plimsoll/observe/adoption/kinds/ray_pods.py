@@ -46,7 +46,10 @@ def ray_pod_sets(spec: RayClusterSpec, at: Path) -> Iterator[PodSet]:
 def with_ray_pods(
     view: WorkloadView, spec: RayClusterSpec, at: Path, *, while_suspended: bool = False
 ) -> WorkloadView:
-    """The view with how many pods there are to be, and how that may change: always, or then."""
+    """The view with how many pods there are to be, and how that may change.
+
+    `while_suspended`: only then does KubeRay follow.
+    """
     with_gpus, beside = 0, 0
     for pods in ray_pod_sets(spec, at):
         if asks_for_gpus(pods.template.spec):
@@ -54,8 +57,8 @@ def with_ray_pods(
         else:
             beside += pods.count
     sizing = _sizing(spec, at)
-    if sizing is not None:
-        sizing = replace(sizing, while_suspended=while_suspended)
+    if sizing is not None and while_suspended:
+        sizing = replace(sizing, while_suspended=True, leaving=None)
     return replace(
         view,
         parallelism=with_gpus,
@@ -103,14 +106,17 @@ def _sizing(spec: RayClusterSpec, at: Path) -> Sizing | None:
         return None
     fixed = int(_head_has_gpus(spec))
     of_group = f"{'.'.join(at)}.workerGroupSpecs[{group.group_name}]"
+    path = (*at, "workerGroupSpecs", str(index))
     return Sizing(
-        fields=((*at, "workerGroupSpecs", str(index), "replicas"),),
+        fields=((*path, "replicas"),),
         fixed=fixed,
         bounds=Bounds(
             least=group.min_replicas + fixed,
             most=group.max_replicas + fixed,
             fields=f"{of_group}.minReplicas and maxReplicas",
         ),
+        # A head with GPUs is one of the gang, and KubeRay would not remove it by its name.
+        leaving=None if fixed else (*path, "scaleStrategy", "workersToDelete"),
     )
 
 

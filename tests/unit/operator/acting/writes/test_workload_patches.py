@@ -72,6 +72,7 @@ def test_a_kubeflow_job_is_resumed_and_its_workers_resized_at_once(kind: str) ->
 
 def test_a_ray_cluster_is_resumed_and_its_group_in_the_list_resized_at_once() -> None:
     assert written(RAY, suspend=False, size=5) == {
+        "workerGroupSpecs/0/scaleStrategy": {"workersToDelete": []},
         "workerGroupSpecs/0/replicas": 5,
         "suspend": False,
     }

@@ -127,8 +127,14 @@ def test_its_only_group_with_gpus_is_resized_and_its_workers_are_numbered() -> N
     cluster["spec"]["workerGroupSpecs"].insert(0, a_group("cpu", 1, gpus=0))
     found = view(cluster)
     assert found.sizing is not None
-    assert found.sizing.operations(5) == [
-        {"op": "add", "path": "/spec/workerGroupSpecs/1/replicas", "value": 5}
+    group = "/spec/workerGroupSpecs/1"
+    assert found.sizing.operations(5, ["train-gpu-7"]) == [
+        {
+            "op": "add",
+            "path": f"{group}/scaleStrategy",
+            "value": {"workersToDelete": ["train-gpu-7"]},
+        },
+        {"op": "add", "path": f"{group}/replicas", "value": 5},
     ]
     assert found.numbered_by == "ray.io/worker-group-replica-index"
 
