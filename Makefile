@@ -33,7 +33,7 @@ IMAGE_SBOM ?= $(DIST)/image-sbom.json
 
 .DEFAULT_GOAL := help
 .PHONY: help demo unit test e2e lint format hooks crds monitoring control-plane prometheus \
-	workload-controllers lock wheel chart sbom image-sbom constraints clean
+	workload-controllers karpenter lock wheel chart sbom image-sbom constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ prometheus: $(INSTALLED) ## Find, unpack or build the Prometheus that tests need
 
 workload-controllers: $(INSTALLED) ## Build the controllers of JobSets and the like, which tests else do
 	@$(PYTHON) -m plimsoll_devcluster workload-controllers
+
+karpenter: $(INSTALLED) ## Build Karpenter, which tests else do
+	@$(PYTHON) -m plimsoll_devcluster karpenter
 
 control-plane: $(INSTALLED) ## Find, download or build the programs of the control plane
 	@$(PYTHON) -m plimsoll_devcluster programs

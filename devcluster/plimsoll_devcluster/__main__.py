@@ -9,6 +9,7 @@ from plimsoll_devcluster.cluster import open_cluster
 from plimsoll_devcluster.processes.ending import end_on_signals
 from plimsoll_devcluster.programs.announce import announce
 from plimsoll_devcluster.programs.control_plane_programs import NoProgramsError, find_programs
+from plimsoll_devcluster.programs.karpenter_program import KARPENTER
 from plimsoll_devcluster.programs.prometheus_program import (
     NoPrometheusError,
     find_prometheus,
@@ -28,6 +29,7 @@ def main() -> int:
     commands.add_parser("programs", help="print the folder of the control plane's programs")
     commands.add_parser("prometheus", help="print the paths of Prometheus and promtool")
     commands.add_parser("workload-controllers", help="print the folders of other controllers")
+    commands.add_parser("karpenter", help="print the folder of Karpenter")
     commands.add_parser("up", help="run a control plane until Ctrl-C")
     command = parser.parse_args().command
     try:
@@ -35,6 +37,7 @@ def main() -> int:
             "programs": _print_programs,
             "prometheus": _print_prometheus,
             "workload-controllers": _print_workload_controllers,
+            "karpenter": _print_karpenter,
             "up": _stay_up,
         }
         return found[command]()
@@ -56,6 +59,11 @@ def _print_prometheus() -> int:
 def _print_workload_controllers() -> int:
     for program in ALL:
         sys.stdout.write(f"{find_controller(program, os.environ)}\n")
+    return 0
+
+
+def _print_karpenter() -> int:
+    sys.stdout.write(f"{find_controller(KARPENTER, os.environ)}\n")
     return 0
 
 

@@ -15,7 +15,7 @@ SERVED_SECONDS = 30
 
 
 def install_crds(api: ApiServer, folder: Path) -> list[str]:
-    """Apply every definition in `folder`; return their names once all are served."""
+    """Apply every definition in `folder` and below; return their names once all are served."""
     definitions = list(_definitions(folder))
     for definition in definitions:
         api.apply(f"{DEFINITIONS}/{definition['metadata']['name']}", definition)
@@ -29,7 +29,7 @@ def install_crds(api: ApiServer, folder: Path) -> list[str]:
 
 
 def _definitions(folder: Path) -> Iterator[Manifest]:
-    for file in sorted(folder.glob("*.yaml")):
+    for file in sorted(folder.rglob("*.yaml")):
         # In C: definitions that hold a whole pod template are a megabyte, and Python takes seconds.
         documents = yaml.load_all(file.read_text(), yaml.CSafeLoader)
         yield from (document for document in documents if document)

@@ -14,9 +14,11 @@ import pytest
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster, open_cluster
 from plimsoll_devcluster.crds import install_crds
+from plimsoll_devcluster.karpenter.process import Karpenter
 from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.short_lives import forked_operator
+from plimsoll_devcluster.programs.karpenter_program import KARPENTER
 from plimsoll_devcluster.programs.workload_controllers import find_controller
 from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.controller import WorkloadController
@@ -39,6 +41,7 @@ CONTROLLERS = {
     "training_operator",
     "kuberay_operator",
     "appwrapper_controller",
+    "karpenter_process",
 }
 BUILD_SECONDS = 1800
 
@@ -47,12 +50,14 @@ BUILD_SECONDS = 1800
 def pytest_runtest_makereport(
     item: pytest.Function, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the operator logged last to what is reported of a test that failed."""
+    """Add what the operator and Karpenter logged last to what is reported of a test that failed."""
     report = yield
-    operator = item.funcargs.get("operator")
-    if report.failed and call.when == "call" and isinstance(operator, OperatorProcess):
-        last = operator.log.read_text(errors="replace").splitlines()[-LINES_OF_LOG:]
-        report.sections.append(("The operator's log", "\n".join(last)))
+    if report.failed and call.when == "call":
+        for name in ("operator", "karpenter"):
+            process = item.funcargs.get(name)
+            if isinstance(process, OperatorProcess | Karpenter):
+                last = process.log.read_text(errors="replace").splitlines()[-LINES_OF_LOG:]
+                report.sections.append((f"What {name} logged", "\n".join(last)))
     return report
 
 
@@ -162,6 +167,26 @@ def all_controllers(
 ) -> None:
     """The controllers of all kinds of workloads that we know, for all tests of a module."""
     del trainer_controller, training_operator, kuberay_operator, appwrapper_controller
+
+
+@pytest.fixture(scope="module")
+def karpenter_process(control_plane: Cluster) -> Iterator[Karpenter]:
+    """Karpenter itself, for all tests of a module."""
+    folder = find_controller(KARPENTER, os.environ)
+    with Karpenter(folder, control_plane.kubeconfig) as process:
+        yield process
+
+
+@pytest.fixture
+def karpenter(karpenter_process: Karpenter) -> Iterator[Karpenter]:
+    """Karpenter, whose cloud has all instances; what it has made is removed after the test.
+
+    Name it before a fixture whose objects ask for nodes, so that these are gone before.
+    """
+    yield karpenter_process
+    karpenter_process.clear()
+    if not karpenter_process.is_running():
+        karpenter_process.start()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One controller of workloads as a child of this process, beside a control plane."""
+"""One controller as a child of this process, beside a control plane."""
 
 import shutil
 import tempfile
@@ -47,9 +47,14 @@ class WorkloadController:
         self._last_api = ApiServer(kubeconfig)
         self._webhooks: list[str] = []
         self._folder = tempfile.TemporaryDirectory(prefix=f"plimsoll-{self._name}-")
-        self._place = Place(Path(self._folder.name), free_port(), free_port())
+        self._place = Place(Path(self._folder.name), free_port(), free_port(), free_port())
         self._child: Child | None = None
         self._http = urllib3.PoolManager(retries=False, timeout=5)
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return self._place.folder
 
     @property
     def log(self) -> Path:
@@ -67,6 +72,10 @@ class WorkloadController:
             self.stop()
             raise
         return self
+
+    def is_running(self) -> bool:
+        """Whether it runs."""
+        return self._child is not None and self._child.is_running()
 
     def stop(self) -> None:
         """Remove its webhooks and end it, as a crash would. Calling it again does nothing."""
@@ -159,7 +168,7 @@ class WorkloadController:
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
         def holds() -> bool:
-            if self._child is None or not self._child.is_running():
+            if not self.is_running():
                 raise WorkloadControllerFailedError(f"{self._name} has ended:\n{self._tail()}")
             return condition()
 

@@ -1,4 +1,4 @@
-"""What differs between the controllers: whether they have webhooks, and how these show."""
+"""What differs between the controllers: their flags, whether they have webhooks, how these show."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +26,7 @@ class Place:
     folder: Path
     webhook_port: int
     probe_port: int
+    metrics_port: int
 
     @property
     def certificates(self) -> Path:
@@ -40,10 +41,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ControllerKind:
-    """A controller as it is run: its program, and whether its webhooks are asked."""
+    """A controller as it is run: its program, and whether its webhooks are asked.
+
+    `own_flags` are those of a program that does not take the flags of hack/serving.
+    """
 
     program: ControllerProgram
     is_asked: Callable[[ApiServer], bool] = field(default=lambda _: True)
+    own_flags: Callable[[Place], Mapping[str, object]] | None = None
 
     @property
     def has_webhooks(self) -> bool:
@@ -52,6 +57,8 @@ class ControllerKind:
 
     def flags(self, place: Place) -> Mapping[str, object]:
         """The flags with which it runs in a place."""
+        if self.own_flags:
+            return self.own_flags(place)
         flags: dict[str, object] = {"health-probe-bind-address": place.probes}
         if self.has_webhooks:
             flags["webhook-server-port"] = place.webhook_port

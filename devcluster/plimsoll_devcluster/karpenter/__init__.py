@@ -1,0 +1,1 @@
+"""Karpenter, as a process beside a control plane, and the cloud that it has."""
