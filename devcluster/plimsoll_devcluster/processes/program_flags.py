@@ -106,6 +106,9 @@ def _api_server(place: Place) -> dict[str, object]:
         "service-cluster-ip-range": "10.0.0.0/16",
         "max-requests-inflight": 2000,
         "max-mutating-requests-inflight": 1000,
+        # PodGroups are alpha. Who has none is none the wiser.
+        "runtime-config": "scheduling.k8s.io/v1alpha2=true",
+        "feature-gates": "GenericWorkload=true",
     }
     unwanted = {
         "ServiceAccount": not place.service_account_admission,
@@ -126,11 +129,12 @@ def _controller_manager(place: Place) -> dict[str, object]:
         "service-account-private-key-file": place.service_account_key,
         # Comparisons with an HPA here cannot take hours, and 15 s would be long.
         "horizontal-pod-autoscaler-sync-period": "1s",
+        "feature-gates": "GenericWorkload=true",  # lets go of PodGroups once their pods have ended
     }
 
 
 def _scheduler(place: Place) -> dict[str, object]:
-    return _client(place)
+    return {**_client(place), "feature-gates": "GenericWorkload=true,GangScheduling=true"}
 
 
 def _client(place: Place) -> dict[str, object]:

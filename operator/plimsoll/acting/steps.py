@@ -13,6 +13,7 @@ from plimsoll.acting.conditions.slow_workers import with_stragglers
 from plimsoll.acting.conditions.standing import with_standing
 from plimsoll.acting.jobs.adopted import with_pods_kept
 from plimsoll.acting.jobs.draining import with_draining
+from plimsoll.acting.jobs.gang_start import waits_in_place
 from plimsoll.acting.jobs.inference import inference_step
 from plimsoll.acting.jobs.refusal import pods_refused
 from plimsoll.acting.jobs.target import target_refused, target_step
@@ -90,6 +91,9 @@ class Steps:
     def _step(self, view: JobView, turn: Turn) -> Step:
         if view.uid in turn.refused and view.target is not None:
             return target_refused(view, turn.refused[view.uid].message, turn)
+        if view.uid in turn.refused and view.training is not None and view.stays:
+            why = turn.refused[view.uid]
+            return waits_in_place(view, view.training.status, turn, why.reason, why.message)
         if view.uid in turn.refused:
             return with_pods_kept(pods_refused(view, turn.refused[view.uid], turn))
         if view.training is not None:

@@ -17,6 +17,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading
+from plimsoll.observe.adoption.grouped_pods import GroupedPods
 from plimsoll.observe.adoption.workloads import Workloads
 from plimsoll.observe.assumed.gpu_types import GpuTypesSeen
 from plimsoll.observe.job_views import JobViews, Said
@@ -67,7 +68,8 @@ class Observer:
         self._pods, self._nodes, self._jobs = PodViews(), NodeViews(), JobViews()
         self._claims, self._targets = ClaimBook(), Targets()
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
-        self._gpu_types, self._workloads = GpuTypesSeen(), Workloads()
+        self._gpu_types = GpuTypesSeen()
+        self._workloads, self._grouped_pods = Workloads(), GroupedPods()
         self._homes: dict[str, str] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
@@ -75,11 +77,13 @@ class Observer:
         resources = ByKind(self._ordering.of(tuple(objects.resources)))
         trainings = resources.all(TrainingJob)
         jobs = (*resources.all(InferenceJob), *trainings)
-        adopted = self._workloads.of(tuple(objects.workloads), trainings)
+        all_pods, workloads = tuple(objects.pods), tuple(objects.workloads)
+        grouped = self._grouped_pods.of(workloads, all_pods)
+        adopted = self._workloads.of((*workloads, *grouped), trainings)
         if not self._ordering.are_the_same:
             self._homes = {job.metadata.uid: job.metadata.namespace for job in jobs}
         nodes = tuple(objects.nodes)
-        pods = self._pods.divided(tuple(objects.pods), self._homes, adopted.homes)
+        pods = self._pods.divided(all_pods, self._homes, adopted.homes)
         found = self._targeted(resources, objects, pods, now)
         taken = self._pods.taken(_others(pods.unmanaged, found))
         policies = resources.all(PlacementPolicy)

@@ -265,6 +265,13 @@ class JobView:
         return self.resource.status if self.written is None else self.written
 
     @property
+    def stays(self) -> bool:
+        """Whether its pods have their nodes and are never made again: no plan moves or ends it."""
+        found = self.workload
+        is_bound = found is not None and not found.can_stop and not found.suspended
+        return is_bound and not self.is_over and self.resource.status.placement is not None
+
+    @property
     def training(self) -> TrainingJob | None:
         """The job if it is a TrainingJob."""
         return self.resource if isinstance(self.resource, TrainingJob) else None

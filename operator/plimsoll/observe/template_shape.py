@@ -15,7 +15,12 @@ _NOT_READ = "left-out"
 def template_shape(spec: PodSpec, gpus: str) -> dict[str, Any]:
     """A pod template for a job, without the GPU resource of that name."""
     kept = msgspec.structs.replace(
-        spec, node_name="", priority=None, priority_class_name="", scheduling_gates=()
+        spec,
+        node_name="",
+        priority=None,
+        priority_class_name="",
+        scheduling_gates=(),
+        scheduling_group=None,
     )
     raw: dict[str, Any] = msgspec.to_builtins(kept)
     for part in ("containers", "initContainers"):

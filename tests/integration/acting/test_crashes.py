@@ -22,7 +22,9 @@ from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload, make, pods_of_workload
 from support.clusters.workload_lives import (
     create_workload,
+    patch_workload,
     stand_in_of,
+    stand_in_path,
     suspension,
     workload_pods,
 )
@@ -33,6 +35,7 @@ from support.objects.job_manifests import (
     a_training_job,
     an_inference_job,
 )
+from support.objects.pod_groups import a_grouped_pod, a_pod_group, gated
 from support.objects.workloads import (
     a_jobset,
     a_pytorch_job,
@@ -260,6 +263,46 @@ def has_workers(scene: Scene, workload: Manifest, size: int) -> bool:
     stand_in = stand_in_of(workload)
     there = len(workload_pods(scene, workload)) == size + 1
     return there and runs(scene, stand_in) and len(scene.pods_of(stand_in)) == size
+
+
+def test_whatever_the_last_write_was_plain_pods_start_and_are_let_go(
+    scene: Scene, mortal: Mortal
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    group, waiting = a_pod_group(), a_pod_group("waiting")
+    with PodHistory(scene) as history:
+        for each in (group, waiting):
+            create_workload(scene, each)
+            for number in range(2):
+                pod = gated(a_grouped_pod(number, name_of(each)))
+                scene.api.create(f"/api/v1/namespaces/{scene.namespace}/pods", pod)
+        begun = mortal.die_after_every_write(
+            lambda: is_adopted_and_runs(scene, group) and waits_as_adopted(scene, waiting)
+        )
+        patch_workload(scene, waiting, {"metadata": {"labels": {QUEUE: None}}})
+        let_go = mortal.die_after_every_write(lambda: has_no_gates(scene, waiting))
+        mortal.gate.allow(1000)
+        with mortal.life(0):  # what is deleted is read by a patch that changes nothing
+            wait_until(
+                lambda: not scene.api.exists(stand_in_path(scene, waiting)),
+                timeout_seconds=LONG,
+                what="nothing stands for it",
+            )
+        assert_nothing_is_left_to_do(scene)
+    assert begun >= 6, "two stand-ins; status, two pods, that it runs; status of the other"
+    assert let_go >= 1, "two pods"
+    assert most_gpus(history)["node"] == 2
+
+
+def waits_as_adopted(scene: Scene, group: Manifest) -> bool:
+    found = stand_in_of(group)
+    there = scene.api.exists(stand_in_path(scene, group))
+    return there and waits(scene, found, "InsufficientGPUs")
+
+
+def has_no_gates(scene: Scene, group: Manifest) -> bool:
+    pods = [scene.api.get(scene.path("Pod", f"{name_of(group)}-{number}")) for number in range(2)]
+    return not any("schedulingGates" in pod["spec"] for pod in pods)
 
 
 def asks_for_gpus(pod: Manifest) -> bool:

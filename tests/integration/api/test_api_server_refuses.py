@@ -21,8 +21,11 @@ from support.objects.workloads import COLLECTIONS
 from support.objects.wrong_manifests import WRONG, Wrong
 
 ALL_EXAMPLES = sorted((Path(__file__).parents[3] / "examples").rglob("*.yaml"))
+OF_KUBERNETES = {"job.yaml", "pod-group.yaml"}
 OF_OTHERS = [
-    file for file in ALL_EXAMPLES if file.parent.name == "workloads" and file.name != "job.yaml"
+    file
+    for file in ALL_EXAMPLES
+    if file.parent.name == "workloads" and file.name not in OF_KUBERNETES
 ]
 """Those whose kinds other controllers define."""
 EXAMPLES = [file for file in ALL_EXAMPLES if file not in OF_OTHERS]
@@ -31,6 +34,8 @@ CORE = {
     "Node": "/api/v1/nodes",
     "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
     "Job": "/apis/batch/v1/namespaces/{namespace}/jobs",
+    "Pod": "/api/v1/namespaces/{namespace}/pods",
+    "PodGroup": "/apis/scheduling.k8s.io/v1alpha2/namespaces/{namespace}/podgroups",
     "Service": "/api/v1/namespaces/{namespace}/services",
     "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments",
 }

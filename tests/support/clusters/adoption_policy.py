@@ -9,7 +9,9 @@ import yaml
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
+from support.objects.batch_jobs import GATE
 from support.objects.plain_jobs import a_plain_job
+from support.objects.pod_groups import a_grouped_pod
 from support.objects.workloads import COLLECTIONS, KINDS, a_workload_of, asking
 from support.project.pages import ROOT
 
@@ -36,6 +38,24 @@ def workloads_policy(api: ApiServer) -> Generator[None]:
         for kind in KINDS:
             await_held(api, COLLECTIONS[kind].format("default"), asking(a_workload_of(kind)))
         yield
+
+
+@contextmanager
+def pods_policy(api: ApiServer) -> Generator[None]:
+    """Have the policy for plain pods in force until the block ends."""
+    with _policy(api, "adoption-pods"):
+        pods, probe = "/api/v1/namespaces/default/pods?dryRun=All", a_grouped_pod(0, "probe")
+        wait_until(
+            lambda: is_gated(api.create(pods, probe)),
+            timeout_seconds=_EFFECT_SECONDS,
+            what="plain pods are held",
+        )
+        yield
+
+
+def is_gated(pod: Mapping[str, Manifest]) -> bool:
+    """Whether a pod waits behind our scheduling gate."""
+    return {"name": GATE} in pod["spec"].get("schedulingGates", [])
 
 
 def await_held(api: ApiServer, collection: str, probe: Manifest) -> None:

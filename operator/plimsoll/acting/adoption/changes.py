@@ -88,7 +88,7 @@ def adoption_changes(adopted: Adopted, *, advises: bool) -> Iterator[Change]:
 def remarks(adopted: Adopted) -> Iterator[Remark]:
     """What is to be said about workloads."""
     for workload in adopted.workloads:
-        said = workload.problem or _why_it_stays(workload)
+        said = workload.problem or _why_it_stays(workload) or _what_it_awaits(workload)
         if said is not None:
             yield Remark(workload.candidate, said)
 
@@ -103,12 +103,20 @@ def _change(workload: Workload) -> Change | None:
     if not asks(item):
         return LetGo(candidate) if adapter.is_held(item) and rests else None
     if wanted is None:
-        return None
+        return _without_pods(workload)
     if not candidate.is_held:
         return HoldPods(candidate) if rests else None
     return (
         StandFor(candidate, wanted) if stand_in is None else _revision(workload, stand_in, wanted)
     )
+
+
+def _without_pods(workload: Workload) -> Remove | None:
+    """Plan a gang anew whose pods are not all there, and which has no other maker than its user."""
+    view, stand_in = workload.candidate.view, workload.stand_in
+    if stand_in is None or workload.problem is not None or view.can_stop or not view.suspended:
+        return None
+    return Remove(stand_in, unless_asked=False)
 
 
 def _revision(workload: Workload, stand_in: TrainingJob, wanted: StandIn) -> Change | None:
@@ -138,3 +146,17 @@ def _why_it_stays(workload: Workload) -> Refusal | None:
         f"the {kind} goes on in its place, as it no longer asks to be planned; it is let go once it"
         " has ended, or as soon as it is suspended",
     )
+
+
+def _what_it_awaits(workload: Workload) -> Refusal | None:
+    """What pods a workload lacks, or why it is not suspended as its user wants."""
+    candidate, stand_in = workload.candidate, workload.stand_in
+    view = candidate.view
+    runs = not view.can_stop and not view.suspended and view.outcome is None
+    if runs and stand_in is not None and stand_in.spec.suspend:
+        return Refusal(
+            Reason.ALREADY_RUNS,
+            f"spec.suspend of TrainingJob {stand_in.metadata.name}: {candidate.title} runs on, as"
+            " its pods would not be made again: delete them to stop it",
+        )
+    return candidate.adapter.awaits(candidate)

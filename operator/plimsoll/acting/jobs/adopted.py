@@ -16,7 +16,13 @@ from datetime import datetime
 
 from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.jobs.ending import not_deleting
-from plimsoll.acting.jobs.gang_start import node_refused, started, starting, waits_for_room
+from plimsoll.acting.jobs.gang_start import (
+    awaited_in_place,
+    node_refused,
+    started,
+    starting,
+    waits_for_room,
+)
 from plimsoll.acting.jobs.refusal import is_refused, pods_refused
 from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
 from plimsoll.acting.pods.occupancy import needs_of_pod
@@ -81,7 +87,7 @@ def adopted_goes_on(
     status = _with_failures(status, workload)
     if _has_strayed(view, status, placement):
         return Step(view, status, events=events, workload=_suspension(view))
-    if workload.suspended:
+    if workload.suspended and workload.can_stop:
         return _resumed(view, job, status, turn, events)
     return _runs(view, job, status, turn, events)
 
@@ -163,9 +169,11 @@ def _there(view: JobView) -> list[PodView]:
 
 
 def _suspension(view: JobView) -> WorkloadWrites | None:
-    """Have the workload run no pods; None if it already has been told so, or has ended."""
+    """Have the workload run no pods; None if it already has been told so, has ended, or cannot."""
     workload = view.workload
     if workload is None or workload.suspended or workload.outcome is not None:
+        return None
+    if not workload.can_stop:
         return None
     return WorkloadWrites(workload, suspend=True)
 
@@ -290,7 +298,7 @@ def _observed(
     assert placement is not None  # noqa: S101
     placed = [pod for pod in there if not pod.gated]
     refused = [pod for pod in placed if is_refused(pod, turn)]
-    if refused:
+    if refused and not view.stays:
         return node_refused(view, status, turn, refused)
     if status.started_time is not None and not says(status, "Running", Reason.RESIZED):
         return Step(view, status, events=events)
@@ -299,6 +307,8 @@ def _observed(
         return started(view, status, turn, events, count=len(placed))
     if status.started_time is not None:
         return Step(view, status, events=events)
+    if view.stays:
+        return awaited_in_place(view, placed, status, turn, events)
     return starting(view, placed, status, turn, events)
 
 

@@ -80,3 +80,33 @@ def node_refused(
     event = JobEvent(Reason.NODE_REFUSED, message, warning=True)
     now = with_conditions(status, view, turn.now, facts)
     return Step(view, now, delete=not_deleting(view.pods), events=(event,))
+
+
+def awaited_in_place(
+    view: JobView,
+    pods: Sequence[PodView],
+    status: TrainingJobStatus,
+    turn: Turn,
+    events: tuple[JobEvent, ...],
+) -> Step:
+    """Not all of a gang has started whose pods nobody would make again: they are left to try."""
+    refused = next((pod for pod in pods if pod.unschedulable), None)
+    if refused is None:
+        return Step(view, status, events=events)
+    message = (
+        f"kube-scheduler does not bind {refused.name} to {refused.wanted_node}"
+        f" ({refused.unschedulable}), and it can go nowhere else: make room there, or delete all"
+        " pods and create them anew"
+    )
+    return waits_in_place(view, status, turn, Reason.NODE_REFUSED, message)
+
+
+def waits_in_place(
+    view: JobView, status: TrainingJobStatus, turn: Turn, reason: Reason, message: str
+) -> Step:
+    """What is in the way of a gang that keeps its place all the same."""
+    if says(status, "Running", reason):
+        return Step(view, status)
+    fact = Fact.false("Running", reason, message)
+    event = JobEvent(reason, message, warning=True)
+    return Step(view, with_conditions(status, view, turn.now, [fact]), events=(event,))

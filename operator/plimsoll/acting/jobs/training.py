@@ -56,6 +56,8 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
 
 
 def _stepped(view: JobView, job: TrainingJob, turn: Turn) -> Step:
+    if view.stays:
+        return _going_on(view, job, job.status, turn)
     if job.spec.suspend:
         return _suspended(view, job, turn)
     action = turn.decided.get(view.name)

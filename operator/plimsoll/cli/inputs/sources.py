@@ -15,7 +15,7 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.cli.inputs.entries import Entry, Key, entries, is_read
 from plimsoll.cli.inputs.manifests import Manifest, Problem, Unknown, manifests
-from plimsoll.cli.inputs.stand_ins import as_applied, stand_ins
+from plimsoll.cli.inputs.stand_ins import as_applied, pod_as_applied, stand_ins
 from plimsoll.errors import BadInput
 from plimsoll.kube.objects.objects import (
     KubeObject,
@@ -167,6 +167,9 @@ def _over(old: Entry | None, new: Entry) -> Entry:
         there = old.content if old is not None else None
         there = there if isinstance(there, WorkloadObject) else None
         return Entry(new.key, new.manifest, as_applied(new.content, there))
+    if isinstance(new.content, Pod):
+        there = old.content if old is not None else None
+        return Entry(new.key, new.manifest, pod_as_applied(new.content, there))
     if old is None or not isinstance(new.content, Resource):
         return new
     kept = {"metadata": old.content.metadata, "status": getattr(old.content, "status", None)}

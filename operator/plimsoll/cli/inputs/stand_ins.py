@@ -9,11 +9,15 @@ import msgspec
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.cli.inputs.entries import Entry, Key, entries
 from plimsoll.cli.inputs.manifests import Manifest, Problem, Unknown
+from plimsoll.kube.objects.objects import KubeObject, Pod, SchedulingGate
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.observe.adoption.asking import is_concern
+from plimsoll.observe.adoption.grouped_pods import GroupedPods
+from plimsoll.observe.adoption.kinds.adapter import Candidate, asks_for_gpus
 from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.adoption.stand_ins import is_stand_in, stand_in_name
 from plimsoll.observe.adoption.workloads import Workload, Workloads
+from plimsoll.observe.labels import GATE, QUEUE
 
 _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Plans do not depend on when a workload was held."""
@@ -32,8 +36,10 @@ def stand_ins(
         return
     contents = [each.content for each in there.values()]
     items = [each for each in contents if isinstance(each, WorkloadObject)]
+    pods = GroupedPods().of(items, [each for each in contents if isinstance(each, Pod)])
     trainings = [each for each in contents if isinstance(each, TrainingJob)]
-    found = {id(each.candidate.item): each for each in Workloads().of(items, trainings).workloads}
+    matched = Workloads().of([*items, *pods], trainings).workloads
+    found = {id(each.candidate.item): each for each in matched}
     for manifest, item in asking:
         yield from _stand_in(manifest, item, found.get(id(item)), there, now)
 
@@ -57,17 +63,37 @@ def _stand_in(
     elif workload.problem is not None:
         yield manifest.problem(workload.problem.message)
     elif not workload.candidate.adapter.is_complete(workload.candidate):
-        what = (
-            f"{workload.candidate.title}: its pods are known only once its controller has made them"
-            " into a JobSet: apply it"
-        )
-        yield Unknown(manifest.origin, what)
+        what = _what_it_lacks(workload.candidate)
+        if what:
+            yield Unknown(manifest.origin, f"{workload.candidate.title}: {what}")
     elif workload.wanted is not None:
         wanted = workload.wanted.manifest
         # Its users have set this, not the workload.
         kept = {"suspend": True} if any(each.spec.suspend for each in known) else {}
         made = {**wanted, "spec": {**wanted["spec"], **kept}}
         yield from entries(Manifest(manifest.origin, made), now)
+
+
+def _what_it_lacks(candidate: Candidate) -> str:
+    """Why it is not known what pods a workload has; "" if it runs, and goes on as it does."""
+    if candidate.view.can_stop:
+        return "its pods are known only once its controller has made them into a JobSet: apply it"
+    said = candidate.adapter.awaits(candidate)
+    return said.message if said is not None else ""
+
+
+def pod_as_applied(pod: Pod, old: KubeObject | None) -> Pod:
+    """A pod of a PodGroup as it is there already; a new one as the admission policy holds it."""
+    spec = pod.spec
+    if spec.scheduling_group is None or not pod.metadata.labels.get(QUEUE):
+        return pod
+    if isinstance(old, Pod):
+        return old
+    gates = {each.name for each in spec.scheduling_gates}
+    if spec.node_name or GATE in gates or not asks_for_gpus(spec):
+        return pod
+    more = (*spec.scheduling_gates, SchedulingGate(GATE))
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, scheduling_gates=more))
 
 
 def as_applied(item: WorkloadObject, old: WorkloadObject | None) -> WorkloadObject:

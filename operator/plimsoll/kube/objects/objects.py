@@ -126,6 +126,12 @@ class SchedulingGate(Wire, frozen=True):
     name: str
 
 
+class SchedulingGroup(Wire, frozen=True):
+    """The PodGroup that a pod names as its own."""
+
+    pod_group_name: str = ""
+
+
 class ReadinessGate(Wire, frozen=True):
     """An additional condition for a pod to be ready, which somebody else sets."""
 
@@ -148,6 +154,7 @@ class PodSpec(Wire, frozen=True):
     priority: int | None = None
     priority_class_name: str = ""
     scheduler_name: str = ""
+    scheduling_group: SchedulingGroup | None = None
 
 
 class Terminated(Wire, frozen=True):

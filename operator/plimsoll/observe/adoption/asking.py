@@ -19,8 +19,11 @@ def is_concern(item: WorkloadObject) -> bool:
 
 
 def is_watched(item: WorkloadObject) -> bool:
-    """Whether a workload is of concern, or may have been made by one that is."""
-    return is_concern(item) or maker_of(item) is not None
+    """Whether a workload is of concern, or may have been made by one that is.
+
+    Or its pods may be, which wait behind our gate whether it asks or not.
+    """
+    return is_concern(item) or maker_of(item) is not None or adapter_of(item).named_by_pods
 
 
 def manager_of(candidate: Candidate) -> str | None:
@@ -41,7 +44,8 @@ def manager_of(candidate: Candidate) -> str | None:
             " create it without spec.managedBy"
         )
     owner = next((each for each in meta.owner_references if each.controller), None)
-    if owner is not None and (owner.api_version, owner.kind) not in adapter.creators:
+    creators = adapter.creators
+    if owner and creators is not None and (owner.api_version, owner.kind) not in creators:
         return (
             f"{what} belongs to {owner.kind} {owner.name}, which suspends and resumes it: remove"
             f" the label {QUEUE} from the template there"

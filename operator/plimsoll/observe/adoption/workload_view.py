@@ -79,7 +79,8 @@ class WorkloadView:
     it was last resumed, None if that is unknown. `failures`: how many pods have failed. `outcome`
     is None until it has ended. `sizing` is None where its size cannot be changed. `numbered_by` is
     the label that numbers its pods with GPUs from 0 on, "" without one. One that no longer `asks`
-    to be planned is not resumed by its job's step.
+    to be planned is not resumed by its job's step. One that cannot be stopped (not `can_stop`) is
+    never suspended; its pods wait behind our scheduling gate, and `suspended` is whether all do.
     """
 
     reference: Reference
@@ -95,6 +96,7 @@ class WorkloadView:
     sizing: Sizing | None = None
     numbered_by: str = ""
     asks: bool = True
+    can_stop: bool = True
 
     @property
     def is_resized_live(self) -> bool:

@@ -91,9 +91,10 @@ class PodViews:
     def _stand_in_of(self, pod: Pod, stand_ins: AbstractSet[str]) -> str:
         """The uid of the job that stands for an adopted pod's workload, "" if it is no such pod.
 
-        What made it may be gone before it is: it stays the job's that it was.
+        What made it may be gone before it is: it stays the job's that it was. A plain pod is its
+        own home: nothing made it.
         """
-        uid = self._adopted.get(controller_uid(pod), "")
+        uid = self._adopted.get(controller_uid(pod), "") or self._adopted.get(pod.metadata.uid, "")
         known = self._foreign_views.get(pod.metadata.uid)
         if uid or known is None:
             return uid

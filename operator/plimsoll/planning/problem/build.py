@@ -239,11 +239,11 @@ def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
     snapshot, cluster = rules.snapshot, rules.cluster
     # A running job is not stopped for what its user may not have: it keeps what it was given.
     runs = view.resource.status.placement is not None
-    hold = unusable_target(view) or may_still_run(view, rules.cut_off)
+    hold = unusable_target(view) or (None if view.stays else may_still_run(view, rules.cut_off))
     hold = hold or (None if runs else _unplannable(view, rules))
     if hold is not None:
         return hold
-    pinned = view.name in rules.protected.jobs or is_bound_by_others(view)
+    pinned = view.name in rules.protected.jobs or is_bound_by_others(view) or view.stays
     job = builder.job(view, cluster, snapshot.now, pinned=pinned)
     if job.pinned and not job.knows_its_roles:
         # What runs under a role that no longer exists cannot be left as it is.
@@ -285,11 +285,14 @@ def _inadmissible(name: JobName, lack: Lack) -> Hold:
 
 
 def wants_place(view: JobView) -> bool:
-    """Whether a job should run: it is not suspended, finished or being deleted."""
+    """Whether a job should run: it is not suspended, finished or being deleted.
+
+    One that cannot be stopped any more runs on, whatever its user wants.
+    """
     resource = view.resource
-    if resource.metadata.deletion_timestamp is not None or resource.spec.suspend:
+    if resource.metadata.deletion_timestamp is not None or view.is_over:
         return False
-    return not view.is_over
+    return view.stays or not resource.spec.suspend
 
 
 def _unplannable(view: JobView, rules: _Rules) -> Hold | None:

@@ -14,6 +14,7 @@ from support.clusters.seen import at, objects_of
 from support.clusters.snapshot_files import snapshot_of
 from support.objects.batch_jobs import a_batch_job
 from support.objects.manifests import GONE, edited
+from support.objects.pod_groups import a_grouped_pod, a_pod_group
 from support.objects.workloads import (
     REPLICA_SPECS,
     a_jobset,
@@ -187,3 +188,22 @@ def test_a_jobset_that_runs_cannot_change_its_shape(
     ran = run(capsys, "simulate", "-f", file, "--snapshot", snapshot)
     assert ran.status == 2
     assert "JobSet train: the JobSet's parallelism changed while it runs" in ran.err
+
+
+POD_GROUP, PLAIN_PODS = a_pod_group(), [a_grouped_pod(number) for number in range(2)]
+
+
+def test_plain_pods_of_a_pod_group_are_planned_as_the_policy_holds_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = line_of(tmp_path, capsys, "podgroup-train", POD_GROUP, *PLAIN_PODS)
+    assert line["place"][0]["nodes"] == {"node": 2}
+
+
+def test_of_a_pod_group_without_all_its_pods_it_is_said_what_it_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, "all.yaml", NODE, POD_GROUP, PLAIN_PODS[0])
+    ran = run(capsys, "plan", "-f", file)
+    assert ran.status == 2
+    assert "PodGroup train: planned once all its 2 pods wait" in ran.err

@@ -54,6 +54,7 @@ def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
         "RayCluster": "raycluster-",
         "RayJob": "rayjob-",
         "AppWrapper": "appwrapper-",
+        "PodGroup": "podgroup-",
     }
     written = [
         f"{prefixes[each['kind']]}{each['metadata']['name']}"

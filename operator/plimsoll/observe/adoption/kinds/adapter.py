@@ -16,6 +16,7 @@ from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.adoption.workload_view import Operation, Patch, WorkloadView, added, put
 from plimsoll.observe.labels import GATE, QUEUE
 from plimsoll.observe.nodes.gpus import is_gpu_resource
+from plimsoll.observe.queue_access import Refusal
 
 T = TypeVar("T", bound=WorkloadObject)
 
@@ -78,18 +79,22 @@ class Adapter(ABC, Generic[T]):
 
     `own_managers`: the values of `spec.managedBy` that leave it to its own controller. `creators`:
     the owners, by apiVersion and kind, that only create such objects; all others suspend and resume
-    them. `makes`: what it makes, by apiVersion and kind, where that makes its pods; it
-    `hands_on_labels` if that has all its labels. `to_resize` tells users what lets the size of such
-    an object change. `suspend_field` is the path of the field that suspends it.
+    them. None: whoever owns one leaves it alone. `makes`: what it makes, by apiVersion and kind,
+    where that makes its pods; it `hands_on_labels` if that has all its labels, and is
+    `named_by_pods` if these say which is theirs. Where nobody would make its pods again, it is left
+    as it is once it has started (not `can_stop`). `to_resize` tells users what lets the size of
+    such an object change. `suspend_field` is the path of the field that suspends it.
     """
 
     kind: ClassVar[str]
     resource: ClassVar[Resource]
     type: ClassVar[type[WorkloadObject]]
     own_managers: ClassVar[frozenset[str]] = frozenset()
-    creators: ClassVar[frozenset[tuple[str, str]]] = frozenset()
+    creators: ClassVar[frozenset[tuple[str, str]] | None] = frozenset()
     makes: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     hands_on_labels: ClassVar[bool] = False
+    named_by_pods: ClassVar[bool] = False
+    can_stop: ClassVar[bool] = True
     suspend_field: ClassVar[tuple[str, ...]] = ("spec", "suspend")
     to_resize: ClassVar[str] = "create a TrainingJob instead"
 
@@ -130,6 +135,10 @@ class Adapter(ABC, Generic[T]):
         """Whether what its pods will be is known yet."""
         return True
 
+    def awaits(self, candidate: Candidate) -> Refusal | None:  # noqa: ARG002 - for those who need it
+        """What is to be said of pods that it lacks, or has too many of; None if nothing."""
+        return None
+
     def problem(self, item: T) -> str | None:  # noqa: ARG002 - for those who need it
         """Why such an object cannot be planned, and the remedy; None if it can."""
         return None
@@ -169,7 +178,7 @@ class Adapter(ABC, Generic[T]):
     def candidate(self, item: T, children: Iterable[Candidate] = ()) -> Candidate:
         """An object and what it has made, as it is read."""
         of_it = tuple(children)
-        view = replace(self.view(item, of_it), asks=asks(item))
+        view = replace(self.view(item, of_it), asks=asks(item), can_stop=self.can_stop)
         return Candidate(self, item, of_it, self.pod_sets(item, of_it), view)
 
     def reference(self, item: T) -> Reference:

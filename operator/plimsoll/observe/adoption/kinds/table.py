@@ -14,6 +14,7 @@ from plimsoll.observe.adoption.kinds.kubeflow_jobs import (
     TFJobs,
     XGBoostJobs,
 )
+from plimsoll.observe.adoption.kinds.pod_groups import PlainPods, PodGroups
 from plimsoll.observe.adoption.kinds.train_jobs import TrainJobs
 
 ADAPTERS: Final[tuple[Adapter[Any], ...]] = (
@@ -25,8 +26,9 @@ ADAPTERS: Final[tuple[Adapter[Any], ...]] = (
     XGBoostJobs(),
     PaddleJobs(),
     AppWrappers(),
+    PodGroups(),
 )
-_BY_TYPE: Final = {each.type: each for each in ADAPTERS}
+_BY_TYPE: Final = {each.type: each for each in (*ADAPTERS, PlainPods())}
 _BY_KIND: Final = {(each.api_version, each.kind): each for each in ADAPTERS}
 
 _MAKERS: Final = {(each.api_version, each.kind): each for each in ADAPTERS if each.makes}
