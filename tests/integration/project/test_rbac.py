@@ -38,9 +38,10 @@ from support.clusters.workload_lives import (
     stand_in_path,
     workload_path,
 )
-from support.objects.batch_jobs import a_batch_job
+from support.objects.batch_jobs import QUEUE, a_batch_job
 from support.objects.job_manifests import an_inference_job
 from support.objects.manifests import training_job
+from support.objects.pod_groups import a_grouped_pod, a_pod_group, gated
 from support.objects.workloads import KINDS, a_workload_of, asking, suspended
 from support.programs.asynchronous import asynchronous, until
 from support.project.rights import Right, cluster_rules, granted, needed, own_rules
@@ -198,6 +199,19 @@ def adopt_other_kinds(scene: Scene) -> None:
         )
 
 
+def adopt_plain_pods(scene: Scene) -> None:
+    """Have the operator plan a PodGroup, and remove what stood for it."""
+    group = a_pod_group(size=1)
+    scene.api.create(f"/api/v1/namespaces/{scene.namespace}/pods", gated(a_grouped_pod(0)))
+    adopted(scene, group)
+    patch_workload(scene, group, {"metadata": {"labels": {QUEUE: None}}})
+    wait_until(
+        lambda: not scene.api.exists(stand_in_path(scene, group)),
+        timeout_seconds=SEARCH_SECONDS,
+        what="nothing stands for the PodGroup",
+    )
+
+
 def target(api: ApiServer, kind: str, namespace: str) -> str:
     """Have the operator scale a workload, and place its pods; the path of the job."""
     name = kind.lower()
@@ -249,6 +263,7 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
         await asyncio.to_thread(use_all_rights, api, namespace)
         await asyncio.to_thread(adopt, Scene(api, namespace))
         await asyncio.to_thread(adopt_other_kinds, Scene(api, namespace))
+        await asyncio.to_thread(adopt_plain_pods, Scene(api, namespace))
         worker = api.get(f"/api/v1/namespaces/{namespace}/pods/finetune-bert-worker-0")
         await asyncio.to_thread(report_without_a_right, process, worker)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())

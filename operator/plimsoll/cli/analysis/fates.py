@@ -99,7 +99,7 @@ def _actions(plan: Plan) -> Mapping[JobName, Action]:
 def _fate(view: JobView, action: Action | None) -> _Fate:
     if action is not None:
         return _Fate(type(action).__name__, action.reason, action.message)
-    if view.resource.spec.suspend:
+    if view.resource.spec.suspend and not view.stays:
         return _Fate("Hold", Reason.SUSPENDED, "set spec.suspend to false to let it run")
     return _Fate("Keep", view.resource.status.reason, view.resource.status.message)
 

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.cli.inputs.entries import Entry, Key, entries
 from plimsoll.cli.inputs.manifests import Manifest, Problem, Unknown
@@ -82,7 +83,7 @@ def _what_it_lacks(candidate: Candidate) -> str:
     return said.message if said is not None else ""
 
 
-def pod_as_applied(pod: Pod, old: KubeObject | None) -> Pod:
+def pod_as_applied(pod: Pod, old: Resource | KubeObject | None) -> Pod:
     """A pod of a PodGroup as it is there already; a new one as the admission policy holds it."""
     spec = pod.spec
     if spec.scheduling_group is None or not pod.metadata.labels.get(QUEUE):

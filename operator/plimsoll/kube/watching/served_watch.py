@@ -1,4 +1,7 @@
-"""Watch a kind that a cluster may lack: its CustomResourceDefinition may come and go."""
+"""Watch a kind that a cluster may lack: its CustomResourceDefinition may come and go.
+
+Or it may be an alpha kind of Kubernetes' own, which few clusters serve.
+"""
 
 import asyncio
 import contextlib
@@ -108,8 +111,8 @@ class ServedWatch(Generic[T]):
     async def _end(self, following: "asyncio.Task[NoReturn] | None") -> None:
         """There are no objects of the kind any more."""
         _log.info(
-            "kind not served: such objects are not planned until its CustomResourceDefinition is"
-            " installed",
+            "kind not served: such objects are not planned until the API server serves them, for"
+            " most kinds by their CustomResourceDefinition",
             kind=f"{self._resource.plural}.{self._resource.group}",
         )
         await _cancelled(following)
