@@ -18,7 +18,7 @@ from plimsoll.observe.adoption.kinds.adapter import Candidate, asks_for_gpus
 from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.adoption.stand_ins import is_stand_in, stand_in_name
 from plimsoll.observe.adoption.workloads import Workload, Workloads
-from plimsoll.observe.labels import GATE, QUEUE
+from plimsoll.observe.labels import GATE, JOB_UID, QUEUE
 
 _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Plans do not depend on when a workload was held."""
@@ -85,13 +85,13 @@ def _what_it_lacks(candidate: Candidate) -> str:
 
 def pod_as_applied(pod: Pod, old: Resource | KubeObject | None) -> Pod:
     """A pod of a PodGroup as it is there already; a new one as the admission policy holds it."""
-    spec = pod.spec
-    if spec.scheduling_group is None or not pod.metadata.labels.get(QUEUE):
+    spec, labels = pod.spec, pod.metadata.labels
+    if spec.scheduling_group is None or not labels.get(QUEUE):
         return pod
     if isinstance(old, Pod):
         return old
     gates = {each.name for each in spec.scheduling_gates}
-    if spec.node_name or GATE in gates or not asks_for_gpus(spec):
+    if JOB_UID in labels or spec.node_name or GATE in gates or not asks_for_gpus(spec):
         return pod
     more = (*spec.scheduling_gates, SchedulingGate(GATE))
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, scheduling_gates=more))

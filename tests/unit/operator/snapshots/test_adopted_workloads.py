@@ -16,6 +16,7 @@ from support.clusters.adopted_workloads import a_pod_of, a_stand_in, at_rest, jo
 from support.clusters.seen import objects_of
 from support.clusters.snapshot_files import TAKEN, input_of, planned, snapshot_of
 from support.objects.manifests import edited
+from support.objects.pod_groups import a_grouped_pod, a_pod_group, gated, sent
 from support.objects.workloads import (
     a_jobset,
     a_kubeflow_job,
@@ -96,12 +97,24 @@ def a_private_pytorch_job() -> list[Manifest]:
     return [private(job), a_stand_in(job)]
 
 
+def a_private_pod_group() -> list[Manifest]:
+    """A PodGroup of which one pod runs, and one is sent to its node."""
+    group = edited(a_pod_group(), {"metadata.annotations": {"note": SECRET}})
+    pods = [a_grouped_pod(number) for number in range(2)]
+    stand_in = a_stand_in(group, *map(gated, pods), on=("n-1", "n-1"))
+    there = [sent(pods[0], "n-1"), sent(pods[1], "n-1", phase="Pending")]
+    for each in there:
+        each["spec"]["containers"][0] |= PRIVATE
+    return [group, stand_in, *there]
+
+
 def everything() -> Objects:
     return objects_of(
         *(fake_node(f"n-{n}", gpus=4) for n in range(2)),
         *a_private_set(),
         *a_private_train_job(),
         *a_private_pytorch_job(),
+        *a_private_pod_group(),
     )
 
 
@@ -119,12 +132,12 @@ def jobs(objects: Objects) -> dict[str, JobView]:
 def written(objects: Objects) -> list[Manifest]:
     """All workloads that are in the file."""
     items = json.loads(b"".join(document(planned(objects))))["items"]
-    kinds = {"Job", "JobSet", "TrainJob", "PyTorchJob"}
+    kinds = {"Job", "JobSet", "TrainJob", "PodGroup", "PyTorchJob"}
     return [each for each in items if each["kind"] in kinds]
 
 
 def test_nothing_private_is_written() -> None:
-    assert len(written(everything())) == 7
+    assert len(written(everything())) == 8
     assert SECRET not in b"".join(document(planned(everything()))).decode()
 
 
@@ -139,10 +152,12 @@ def test_no_image_command_or_annotation_is_written_but_those_that_say_how_to_pla
 def test_what_is_read_again_is_the_same_problem(tmp_path: Path) -> None:
     objects = everything()
     assert input_of(again(objects, tmp_path)) == input_of(objects)
-    assert len(input_of(objects).problem.jobs) == 3
+    assert len(input_of(objects).problem.jobs) == 4
 
 
-@pytest.mark.parametrize("name", ["jobset-train", "trainjob-waits", "pytorchjob-train"])
+@pytest.mark.parametrize(
+    "name", ["jobset-train", "trainjob-waits", "pytorchjob-train", "podgroup-train"]
+)
 def test_a_workload_is_read_again_as_it_stands(tmp_path: Path, name: str) -> None:
     objects = everything()
     before, after = (jobs(each)[name] for each in (objects, again(objects, tmp_path)))
