@@ -174,7 +174,7 @@ def test_the_policies_for_workloads_are_those_that_are_tested() -> None:
         documents = rendered(name=name, served=POLICIES_SERVED)
         policies = of_kind(documents, "MutatingAdmissionPolicy")
         bindings = of_kind(documents, "MutatingAdmissionPolicyBinding")
-        parts = ("adoption", "adoption-workloads")
+        parts = ("adoption", "adoption-pods", "adoption-workloads")
         for part, policy, binding in zip(parts, policies, bindings, strict=True):
             written = (CHART / "files" / f"{part}-policy.yaml").read_text()
             assert policy["spec"] == yaml.safe_load(written)
