@@ -50,6 +50,11 @@ class ObjectMeta(Wire, frozen=True):
     labels: Labels = _EMPTY
     owner_references: tuple[OwnerReference, ...] = ()
 
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that controls it; None if nothing does."""
+        return next((each for each in self.owner_references if each.controller), None)
+
 
 class KubeObject(Wire, frozen=True):
     """Anything stored under a name of its own, which can therefore be watched."""

@@ -43,7 +43,7 @@ def manager_of(candidate: Candidate) -> str | None:
             f"{what} has spec.managedBy {managed_by}, which makes its pods: leave it to that, or"
             " create it without spec.managedBy"
         )
-    owner = next((each for each in meta.owner_references if each.controller), None)
+    owner = meta.controller
     creators = adapter.creators
     if owner and creators is not None and (owner.api_version, owner.kind) not in creators:
         return (

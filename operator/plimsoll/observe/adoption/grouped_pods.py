@@ -51,7 +51,7 @@ def _group_of(pod: Pod, groups: Groups) -> PodGroup | None:
     named = pod.spec.scheduling_group
     if named is None:
         return None
-    maker = next((each for each in pod.metadata.owner_references if each.controller), None)
+    maker = pod.metadata.controller
     if maker is not None and adapter_of_kind(maker.api_version, maker.kind) is not None:
         return None
     return groups.get((pod.metadata.namespace, named.pod_group_name))

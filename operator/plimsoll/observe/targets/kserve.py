@@ -15,7 +15,7 @@ _EXTERNAL: Final = "external"
 
 def left_to_kserve(what: str, meta: WorkloadMeta) -> str | None:
     """Why the replicas of `what` are left to KServe, and the remedy; None if KServe leaves them."""
-    owner = next((each for each in meta.owner_references if each.controller), None)
+    owner = meta.controller
     if owner is None or not owner.api_version.startswith(_GROUP):
         return None
     if meta.annotations.get(AUTOSCALER) == _EXTERNAL:

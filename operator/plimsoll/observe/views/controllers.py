@@ -45,7 +45,7 @@ def ends_at(reading: Reading) -> Iterator[Link]:
 
 def comes_from(pod: Pod) -> Iterator[Link]:
     """The links that start at a pod; none if nothing controls it."""
-    owner = next((each for each in pod.metadata.owner_references if each.controller), None)
+    owner = pod.metadata.controller
     if owner is None:
         return
     yield Link(pod.metadata.namespace, owner.uid)

@@ -52,7 +52,7 @@ def adapter_at(reference: Reference) -> Adapter[Any]:
 def maker_of(item: WorkloadObject) -> OwnerReference | None:
     """The workload that makes an object, and by it pods of its own; None if nothing does."""
     own = adapter_of(item)
-    owner = next((each for each in item.metadata.owner_references if each.controller), None)
+    owner = item.metadata.controller
     maker = _MAKERS.get((owner.api_version, owner.kind)) if owner is not None else None
     is_made = maker is not None and (own.api_version, own.kind) in maker.makes
     return owner if is_made else None
