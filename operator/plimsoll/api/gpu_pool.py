@@ -1,16 +1,18 @@
 """The GPUPool: nodes alike in GPU type, price, capacity type and power."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, model_validator
 
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.conditions import Conditions
+from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
 from plimsoll.api.resource import Resource
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
-from plimsoll.api.values.amounts import PositiveQuantity, Quantity
+from plimsoll.api.values.amounts import PositiveDuration, PositiveQuantity, Quantity
 from plimsoll.api.values.scalars import (
     Count,
     LabelKey,
@@ -26,6 +28,7 @@ NodeLabels = Annotated[dict[str, str], Field(min_length=1, max_length=32)]
 
 MAX_TOPOLOGY_KEYS: Final = 8
 MOST_NOTICED_NODES: Final = 1024
+MOST_ORDERED: Final = 256
 _PLACES: Final = [*range(MAX_TOPOLOGY_KEYS)]
 
 _POWER_RISES: Final = Rule(
@@ -108,16 +111,25 @@ class TopologyKey(ApiModel):
 
 
 class Provisioning(ApiModel):
-    """How many nodes the pool may request. Not acted on yet."""
+    """How nodes of the pool are bought for jobs that wait, and given back."""
 
     model_config = cel_rules(_NODES_RISE)
 
     min: Count = 0
-    """Fewest nodes."""
+    """Fewest nodes: those missing are bought at once, and those left are kept though idle."""
     max: Count
-    """Most nodes."""
-    node_claim_template: dict[str, JsonValue] | None = None
-    """Template of the Karpenter NodeClaim."""
+    """Most nodes, whoever bought them."""
+    node_claim: NodeClaimTemplate | None = None
+    """The Karpenter NodeClaims. Default: nothing is bought, and waiting jobs say what would be."""
+    start_time: PositiveDuration = timedelta(minutes=5)
+    """How long a node usually takes from its order until pods can start there."""
+    idle_time: PositiveDuration = timedelta(minutes=10)
+    """After how long an idle node that was bought is given back."""
+    cpu: PositiveQuantity | None = None
+    """CPUs of a future node that pods can have, until one has been seen. Default: as the pool's
+    smallest node."""
+    memory: PositiveQuantity | None = None
+    """Memory of a future node that pods can have, such as `960Gi`, likewise."""
 
     @model_validator(mode="after")
     def _max_from_min(self) -> Self:
@@ -150,7 +162,7 @@ class GPUPoolSpec(ApiModel):
     ] = ()
     """Kinds of domain the nodes are in, widest first: zone, block, rack, host."""
     provisioning: Provisioning | None = None
-    """How nodes are requested. Not acted on yet."""
+    """How nodes are bought. Default: the pool has the nodes that it has."""
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
@@ -214,6 +226,23 @@ class MeasuredPower(ApiModel):
     """Until when it was measured."""
 
 
+class ProvisioningStatus(ApiModel):
+    """What is being bought."""
+
+    ordered: Annotated[tuple[ResourceName, ...], Field(max_length=MOST_ORDERED), ATOMIC] = ()
+    """NodeClaims whose nodes have not arrived."""
+    failures: Count = 0
+    """How many orders in a row could not be met."""
+    retry_time: Timestamp | None = None
+    """When nodes are ordered again after a failure."""
+    cpu: Quantity | None = None
+    """CPUs that pods can have of a node that was bought, as seen while one was idle."""
+    memory: Quantity | None = None
+    """Memory that they can have of it, in bytes."""
+    dollars_per_hour: Quantity = Decimal(0)
+    """What nodes that were bought and ordered cost an hour, in the currency of the prices."""
+
+
 class GPUPoolStatus(ApiModel):
     """What the pool has."""
 
@@ -235,6 +264,8 @@ class GPUPoolStatus(ApiModel):
     """Observed interruptions, if `capacityType` is `Spot`."""
     power: MeasuredPower | None = None
     """Measured power of a GPU in typical use. Plans use it instead of the spec's."""
+    provisioning: ProvisioningStatus | None = None
+    """What is being bought, if `provisioning` allows it."""
 
 
 class GPUPool(Resource):

@@ -250,6 +250,14 @@ class Reservation(ApiModel):
     more urgent start there only if their `work` will finish in time. `0s`: never."""
 
 
+class Purchasing(ApiModel):
+    """How much nodes may cost that are bought for jobs that wait."""
+
+    most_per_hour: Quantity | None = None
+    """Most that all bought nodes together may cost an hour, in the currency of the pools' prices;
+    nodes on their way count. Default: no limit but the pools' `max`."""
+
+
 class PlacementPolicySpec(ApiModel):
     """How plans are made."""
 
@@ -279,6 +287,8 @@ class PlacementPolicySpec(ApiModel):
     """How far plans rely on GPU power caps."""
     reservation: Reservation = Reservation()
     """When nodes are kept free for a waiting training job."""
+    purchasing: Purchasing = Purchasing()
+    """How much nodes may cost that are bought for jobs that wait; see `provisioning` of GPUPool."""
     wait_for_pods_ready: WaitForPodsReady = WaitForPodsReady()
     """How long pods may take to start."""
     unreachable_nodes: UnreachableNodes = UnreachableNodes()

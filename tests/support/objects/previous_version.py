@@ -16,7 +16,10 @@ VERSION = CHART.stem.removeprefix("plimsoll-")
 Schema = dict[str, Any]
 
 # What this version does not have any more, by kind; CHANGELOG.md says why.
-GONE = {"PlacementPolicy": (".spec.planning.interval",)}
+GONE = {
+    "GPUPool": (".spec.provisioning.nodeClaimTemplate",),
+    "PlacementPolicy": (".spec.planning.interval",),
+}
 SAMPLES: Schema = {"integer": 1, "number": 1, "boolean": True, "string": "a"}
 
 
