@@ -20,6 +20,7 @@ from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.probe_server import ProbeServer, Pulse
@@ -71,7 +72,11 @@ class Operator:
         self.resources = CustomResources(self._resources_changed)
         terms = WatchTerms(watch_seconds=settings.watch_seconds)
         self._watch = ClusterWatch(
-            self._client, terms, adopts_jobs=settings.adopts_jobs, changed=wake
+            self._client,
+            terms,
+            adopts_jobs=settings.adopts_jobs,
+            buys_nodes=settings.buys_nodes,
+            changed=wake,
         )
         terms = replace(terms, longest_between_lists_seconds=settings.relist_seconds)
         self._resource_watch = ResourceWatch(self._client, self.resources, wake, terms)
@@ -169,6 +174,7 @@ class Operator:
             namespaces=tuple(watch.namespaces.objects.values()),
             targets=self._targets.readings(),
             workloads=watch.workloads(),
+            node_claims=watch.node_claims(),
             reports=self._registry.current(now),
             gpu_faults=measured.gpu_faults,
             demands=measured.demands,
@@ -206,6 +212,10 @@ class Operator:
     def wrote_workload(self, item: WorkloadObject) -> None:
         """Take in an adopted workload as written, before the watch reports it."""
         self._watch.wrote_workload(item)
+
+    def wrote_node_claim(self, claim: NodeClaim) -> None:
+        """Take in an ordered node as written, before the watch reports it."""
+        self._watch.wrote_node_claim(claim)
 
     def doubted(self, reference: Reference) -> None:
         """Read a target again: its replica count differs from the assumed one."""
@@ -294,4 +304,5 @@ def _loop_terms(settings: Settings) -> LoopTerms:
         large=settings.large_cluster,
         worker_url=settings.worker_url,
         asks_for_loads=bool(settings.prometheus_url),
+        buys_nodes=settings.buys_nodes,
     )

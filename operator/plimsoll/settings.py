@@ -56,6 +56,9 @@ class Settings(BaseModel):
     adopts_jobs: bool = False
     """Whether workloads labelled plimsoll.dev/queue are planned; docs/guides/workloads.md."""
 
+    buys_nodes: bool = False
+    """Whether nodes are ordered for GPUPools with `provisioning`; docs/guides/nodes.md."""
+
     writes_per_second: float = Field(default=0, ge=0)
     """Most writes per second to the API server; 0: no limit."""
     large_cluster: int = Field(default=3000, ge=0)

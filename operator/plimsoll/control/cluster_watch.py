@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import (
     NAMESPACES,
+    NODE_CLAIMS,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
     Resource,
 )
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -49,6 +51,7 @@ class ClusterWatch:
         terms: WatchTerms,
         *,
         adopts_jobs: bool,
+        buys_nodes: bool,
         changed: Callable[[], None],
     ) -> None:
         def watch(
@@ -70,11 +73,16 @@ class ClusterWatch:
 
         # One that is never run would be reported as stale for ever.
         self._workloads = {each.type: of_kind(each) for each in ADAPTERS} if adopts_jobs else {}
+        ordered = ServedWatch(
+            client, NODE_CLAIMS, lambda: watch(NODE_CLAIMS, NodeClaim), changed=changed
+        )
+        self._node_claims = ordered if buys_nodes else None
 
     @property
     def _all(self) -> tuple[ListWatch[Any] | ServedWatch[Any], ...]:
         found = (self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces)
-        return (*found, *self._workloads.values())
+        ordered = () if self._node_claims is None else (self._node_claims,)
+        return (*found, *self._workloads.values(), *ordered)
 
     def workloads(self) -> tuple[WorkloadObject, ...]:
         """What may be adopted, and what that has made."""
@@ -84,6 +92,16 @@ class ClusterWatch:
         """Take in an adopted workload as written, before the watch reports it."""
         if type(item) in self._workloads:
             self._workloads[type(item)].applied(item)
+
+    def node_claims(self) -> tuple[NodeClaim, ...] | None:
+        """The nodes that were ordered, by whomever; None if they are not watched, or not served."""
+        watch = self._node_claims
+        return tuple(watch.objects.values()) if watch is not None and watch.is_served else None
+
+    def wrote_node_claim(self, claim: NodeClaim) -> None:
+        """Take in an ordered node as written, before the watch reports it."""
+        if self._node_claims is not None:
+            self._node_claims.applied(claim)
 
     def parts(self) -> list[Part]:
         """The parts that keep them current while they run."""

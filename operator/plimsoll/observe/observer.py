@@ -14,6 +14,7 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading
@@ -28,6 +29,7 @@ from plimsoll.observe.measured.gpu_faults import GpuFault, faulty_nodes
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.observe.nodes.notices import availability
+from plimsoll.observe.nodes.orders import Order, orders_of
 from plimsoll.observe.queue_access import QueueAccess
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.resources import ByKind, Ordering
@@ -59,6 +61,8 @@ class Objects:
     namespaces: Iterable[Namespace] = ()
     refused: Iterable[RefusedObject] = ()
     workloads: Iterable[WorkloadObject] = ()
+    node_claims: Iterable[NodeClaim] | None = None
+    """None while it is not known which there are."""
 
 
 class Observer:
@@ -70,6 +74,7 @@ class Observer:
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
         self._gpu_types = GpuTypesSeen()
         self._workloads, self._grouped_pods = Workloads(), GroupedPods()
+        self._orders = Kept[tuple[Order, ...]]()
         self._homes: dict[str, str] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
@@ -114,7 +119,15 @@ class Observer:
             namespaces={each.metadata.name: each.metadata.labels for each in objects.namespaces},
             refused=tuple(sorted(objects.refused, key=str)),
             adopted=adopted,
+            orders=self._orders_of(objects, resources.all(GPUPool)),
+            can_order=objects.node_claims is not None,
         )
+
+    def _orders_of(self, objects: Objects, pools: Sequence[GPUPool]) -> tuple[Order, ...]:
+        claims, pods = tuple(objects.node_claims or ()), tuple(objects.pods)
+        if not claims:
+            return ()
+        return self._orders.of(lambda: orders_of(claims, pools, pods), claims, pools, pods)
 
     def _access_of(self, resources: ByKind, objects: Objects) -> QueueAccess:
         """Who may use which queue and PriorityClass."""

@@ -32,6 +32,7 @@ from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.measured.reports import JobReport
 from plimsoll.observe.nodes.gpus import Offer
 from plimsoll.observe.nodes.notices import Availability
+from plimsoll.observe.nodes.orders import Order
 from plimsoll.observe.nodes.power_limits import NO_LIMITS, PowerLimits
 from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.refused import RefusedObject
@@ -300,7 +301,8 @@ class Snapshot:
     `namespaces` are the labels of each. `refused` are the custom resources that cannot be read now;
     jobs among them that were readable before are here in their last readable version. `stuck` are
     the uids of jobs for which a write has long been failing. `adopted` are the workloads of other
-    kinds that ask to be planned.
+    kinds that ask to be planned. `orders` are the nodes that were ordered for pools; more
+    can be ordered if Karpenter is there (`can_order`).
     """
 
     now: datetime
@@ -320,6 +322,8 @@ class Snapshot:
     refused: tuple[RefusedObject, ...] = ()
     stuck: frozenset[str] = frozenset()
     adopted: Adopted = field(default_factory=Adopted)
+    orders: tuple[Order, ...] = ()
+    can_order: bool = False
 
     @cached_property
     def present(self) -> tuple[JobView, ...]:

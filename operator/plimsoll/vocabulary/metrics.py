@@ -40,6 +40,13 @@ PLANS_DROPPED = Counter(
     "Plans dropped because they no longer held when about to be carried out, by reason",
     ["reason"],
 )
+NODES_ORDERED = Counter("plimsoll_nodes_ordered", "Nodes ordered, by GPUPool", ["pool"])
+NODES_GIVEN_BACK = Counter(
+    "plimsoll_nodes_given_back", "Ordered nodes given back, by GPUPool", ["pool"]
+)
+NODE_SHORTAGES = Counter(
+    "plimsoll_node_shortages", "Ordered nodes that could not be had, by GPUPool", ["pool"]
+)
 SNAPSHOTS = Counter(
     "plimsoll_snapshots",
     "Attempts to write a snapshot file, by result (Written or Failed)",

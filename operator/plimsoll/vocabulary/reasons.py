@@ -28,6 +28,7 @@ class Reason(StrEnum):
     RESERVED = "Reserved"
     WAITING_FOR_CAPACITY = "WaitingForCapacity"
     WAITING_FOR_SPOT = "WaitingForSpot"
+    PROVISIONING = "Provisioning"
     INVALID_SPEC = "InvalidSpec"
     MANAGED_ELSEWHERE = "ManagedElsewhere"
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
@@ -91,6 +92,13 @@ class Reason(StrEnum):
     UNHEALTHY = "Unhealthy"
     QUARANTINED = "Quarantined"
     RELEASED = "Released"
+
+    # Nodes that are bought.
+    NODE_ORDERED = "NodeOrdered"
+    NODE_ARRIVED = "NodeArrived"
+    NODE_NOT_TO_BE_HAD = "NodeNotToBeHad"
+    NODE_GIVEN_BACK = "NodeGivenBack"
+    ORDER_REFUSED = "OrderRefused"
 
     # GPU power and its limits.
     WITHIN_BUDGET = "WithinBudget"

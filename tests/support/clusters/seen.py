@@ -12,6 +12,7 @@ import msgspec
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -39,6 +40,7 @@ _KUBE: Mapping[str, type[KubeObject]] = {
     **{each.kind: each.type for each in ADAPTERS},
     "Namespace": Namespace,
     "Node": Node,
+    "NodeClaim": NodeClaim,
     "Pod": Pod,
     "PriorityClass": PriorityClass,
     "PodDisruptionBudget": PodDisruptionBudget,
@@ -46,6 +48,7 @@ _KUBE: Mapping[str, type[KubeObject]] = {
 _EVERYWHERE = {
     "Namespace",
     "Node",
+    "NodeClaim",
     "PriorityClass",
     "GPUPool",
     "PowerDomain",
@@ -80,6 +83,7 @@ def objects_of(  # noqa: PLR0913 - each is a kind of thing that can be seen
         power=power,
         energy=energy,
         workloads=[each for each in found if isinstance(each, WorkloadObject)],
+        node_claims=[each for each in found if isinstance(each, NodeClaim)],
     )
 
 

@@ -88,6 +88,7 @@ class Resource:
 
 PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes", namespaced=False)
+NODE_CLAIMS = Resource("karpenter.sh", "v1", "nodeclaims", namespaced=False)
 NAMESPACES = Resource("", "v1", "namespaces", namespaced=False)
 SERVICES = Resource("", "v1", "services")
 EVENTS = Resource("", "v1", "events")

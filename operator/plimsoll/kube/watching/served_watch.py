@@ -58,6 +58,11 @@ class ServedWatch(Generic[T]):
         return self._watch.objects if self._watch is not None else {}
 
     @property
+    def is_served(self) -> bool:
+        """Whether the kind is served and all of it has been listed."""
+        return self._watch is not None and self._watch.synced
+
+    @property
     def synced(self) -> bool:
         """Whether it is known that there are none, or everything has been listed once."""
         return self._known.is_set() and (self._watch is None or self._watch.synced)

@@ -11,7 +11,9 @@ from support.programs.asynchronous import asynchronous
 async def test_programs_that_do_not_watch_list_all_that_is_watched() -> None:
     nowhere = Endpoint("http://localhost", None, lambda: None)
     async with KubeClient.to(nowhere) as client:
-        watch = ClusterWatch(client, WatchTerms(), adopts_jobs=True, changed=lambda: None)
+        watch = ClusterWatch(
+            client, WatchTerms(), adopts_jobs=True, buys_nodes=False, changed=lambda: None
+        )
     resources = [resource for resource, _ in CORE] + [each.resource for each in ADAPTERS]
     listed = {f"watch of {resource.plural}" for resource in resources}
     assert {part.name for part in watch.parts()} == listed
@@ -21,6 +23,13 @@ async def test_programs_that_do_not_watch_list_all_that_is_watched() -> None:
 async def test_what_is_not_watched_is_not_reported_as_stale() -> None:
     nowhere = Endpoint("http://localhost", None, lambda: None)
     async with KubeClient.to(nowhere) as client:
-        watch = ClusterWatch(client, WatchTerms(), adopts_jobs=False, changed=lambda: None)
-    assert watch.workloads() == ()
-    assert "watch of jobs" not in {part.name for part in watch.parts()}
+        watch = ClusterWatch(
+            client, WatchTerms(), adopts_jobs=False, buys_nodes=False, changed=lambda: None
+        )
+        buying = ClusterWatch(
+            client, WatchTerms(), adopts_jobs=False, buys_nodes=True, changed=lambda: None
+        )
+    assert (watch.workloads(), watch.node_claims()) == ((), None)
+    names = {part.name for part in watch.parts()}
+    assert not {"watch of jobs", "watch of nodeclaims"} & names
+    assert "watch of nodeclaims" in {part.name for part in buying.parts()}
