@@ -50,6 +50,11 @@ class Release:
     node: NodeView
     message: str
 
+    @property
+    def taint(self) -> Taint | None:
+        """The taint to remove."""
+        return quarantine_taint(self.node)
+
 
 @dataclass(frozen=True, slots=True)
 class _Failure:

@@ -1,0 +1,191 @@
+"""The nodes that pools could have: those that are on their way, and those that could be bought."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from plimsoll.api.gpu_pool import GPUPool, Provisioning
+from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
+from plimsoll.kube.objects.objects import Labels, Node, NodeMeta, NodeSpec, NodeStatus, Taint
+from plimsoll.observe.nodes.notices import Availability
+from plimsoll.observe.nodes.orders import Order
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
+
+MOST_OFFERED: Final = 256
+"""How many nodes of a pool may be bought by one plan."""
+LONGEST_WAIT: Final = timedelta(minutes=20)
+"""How long an order may take whatever its pool says: Karpenter gives up one that has not registered
+after a quarter of an hour."""
+_GPU: Final = "nvidia.com/gpu"
+_PRODUCT: Final = "nvidia.com/gpu.product"
+_OF_ONE_NODE: Final = frozenset({"kubernetes.io/hostname"})
+_MANY_PODS: Final = 110
+_UNKNOWN_CPU: Final = "1000000"
+_UNKNOWN_MEMORY: Final = "1Pi"
+
+
+@dataclass(frozen=True, slots=True)
+class FutureNode:
+    """A node that is not there yet. `order` is None for one that could be bought."""
+
+    view: NodeView
+    pool: GPUPool
+    order: Order | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in plans; no node can have such a name."""
+        return self.view.name
+
+
+def future_nodes(
+    snapshot: Snapshot, blocked: AbstractSet[str], *, to_buy: bool = True
+) -> tuple[FutureNode, ...]:
+    """Of each pool that may grow, the nodes on their way, and those that could be bought.
+
+    None of `blocked` pools, which cannot be had now, can be bought; and if they are `to_buy`, none
+    of those that do not say how.
+    """
+    return tuple(
+        node
+        for pool in snapshot.pools
+        if pool.spec.provisioning is not None
+        and (pool.spec.provisioning.node_claim is not None or not to_buy)
+        for node in _of_pool(pool, pool.spec.provisioning, snapshot, blocked)
+    )
+
+
+def _of_pool(
+    pool: GPUPool, terms: Provisioning, snapshot: Snapshot, blocked: AbstractSet[str]
+) -> Iterator[FutureNode]:
+    coming = coming_orders(pool, snapshot)
+    present = present_nodes(pool, snapshot)
+    for order in coming:
+        yield FutureNode(_view(f"{order.name}+", pool, terms, snapshot), pool, order)
+    room = min(MOST_OFFERED, terms.max - len(present) - len(coming))
+    if pool.metadata.name not in blocked:
+        for number in range(max(0, room)):
+            name = f"{pool.metadata.name}+{number}"
+            yield FutureNode(_view(name, pool, terms, snapshot), pool)
+
+
+def coming_orders(pool: GPUPool, snapshot: Snapshot) -> tuple[Order, ...]:
+    """The pool's orders whose nodes will still come."""
+    return tuple(
+        order
+        for order in snapshot.orders
+        if order.pool == pool.metadata.name
+        and not (order.leaving or is_overdue(order, pool, snapshot.now))
+        and _comes_up(order, snapshot)
+    )
+
+
+def present_nodes(pool: GPUPool, snapshot: Snapshot) -> Sequence[NodeView]:
+    """The pool's nodes that are there; one that is still coming up is not yet."""
+    coming = {order.node for order in snapshot.orders if _comes_up(order, snapshot)}
+    nodes = snapshot.nodes_by_pool[pool.metadata.name]
+    return [node for node in nodes if node.name not in coming]
+
+
+def _comes_up(order: Order, snapshot: Snapshot) -> bool:
+    """Whether plans cannot use an ordered node yet: it has no GPUs, or takes no pods."""
+    node = snapshot.node_by_name.get(order.node)
+    return node is None or not (order.arrived or (node.offers and node.state.open))
+
+
+def is_overdue(order: Order, pool: GPUPool, now: datetime) -> bool:
+    """Whether a node should have come long ago."""
+    terms = pool.spec.provisioning
+    if order.since is None or order.arrived or terms is None:
+        return False
+    return now - order.since > max(LONGEST_WAIT, 3 * terms.start_time)
+
+
+def hourly_price(pool: GPUPool) -> float:
+    """What a node of the pool costs an hour, in the currency of its price."""
+    return float(pool.spec.price_per_gpu_hour) * (pool.spec.gpus_per_node or 0)
+
+
+def template_of(pool: GPUPool) -> NodeClaimTemplate | None:
+    """What is ordered for a pool; None if nothing is."""
+    terms = pool.spec.provisioning
+    return None if terms is None else terms.node_claim
+
+
+def future_labels(pool: GPUPool) -> Mapping[str, str]:
+    """The labels that nodes ordered for a pool are to have."""
+    template = template_of(pool)
+    return {**(template.metadata.labels if template else {}), **pool.spec.node_selector}
+
+
+def seen_empty(pool: GPUPool, snapshot: Snapshot) -> NodeView | None:
+    """A bought node on which only its DaemonSets' pods run: it shows what jobs can have."""
+    for order in snapshot.orders:
+        node = snapshot.node_by_name.get(order.node)
+        if order.pool == pool.metadata.name and order.arrived and not order.occupied and node:
+            return node
+    return None
+
+
+def _view(name: str, pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> NodeView:
+    present = present_nodes(pool, snapshot)
+    offers = [offer for node in present for offer in node.offers]
+    resource, promised = next((o.resource for o in offers), _GPU), pool.spec.gpus_per_node or 0
+    # Those that are there may have fewer than was promised.
+    gpus = min(promised, max((offer.count for offer in offers), default=promised))
+    cpu, memory = _amounts(pool, terms, snapshot)
+    amounts = {resource: str(gpus), "cpu": cpu, "memory": memory, "pods": str(_MANY_PODS)}
+    node = Node(
+        metadata=NodeMeta(name=name, labels=_labels(pool, present)),
+        spec=NodeSpec(taints=_taints(pool)),
+        status=NodeStatus(allocatable=amounts),
+    )
+    return node_view(node, node_offer(node), NOTHING, Availability(open=True, usable=True))
+
+
+def _amounts(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> tuple[str, str]:
+    """The CPU and memory of a node to come: as seen, as stated, as others there, or plenty.
+
+    What was seen comes first: otherwise a node on which a job does not fit after all would be
+    bought for it again and again.
+    """
+    empty, said = seen_empty(pool, snapshot), pool.status.provisioning
+    if empty is not None:
+        return f"{empty.cpu_millis}m", str(empty.memory_bytes)
+    wholes = [node_offer(node.node) for node in present_nodes(pool, snapshot)]
+    cpu, memory = terms.cpu, terms.memory
+    if said is not None and pool.status.observed_generation == pool.metadata.generation:
+        cpu, memory = said.cpu or cpu, said.memory or memory
+    if wholes and cpu is None:
+        cpu = Decimal(min(each.cpu_millis for each in wholes)) / 1000
+    if wholes and memory is None:
+        memory = Decimal(min(each.memory_bytes for each in wholes))
+    return str(cpu or _UNKNOWN_CPU), str(memory or _UNKNOWN_MEMORY)
+
+
+def _labels(pool: GPUPool, present: Sequence[NodeView]) -> Labels:
+    """What the pool's nodes have in common, and what is said of those to come."""
+    common = _common([node.labels for node in present])
+    product = {} if pool.spec.gpu_type is None else {_PRODUCT: pool.spec.gpu_type}
+    return {**product, **common, **future_labels(pool)}
+
+
+def _taints(pool: GPUPool) -> tuple[Taint, ...]:
+    template = template_of(pool)
+    taints = template.spec.taints if template else ()
+    return tuple(Taint(each.key, each.effect, each.value or "") for each in taints)
+
+
+def _common(labels: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    if not labels:
+        return {}
+    first, *others = labels
+    return {
+        key: value
+        for key, value in first.items()
+        if key not in _OF_ONE_NODE and all(each.get(key) == value for each in others)
+    }

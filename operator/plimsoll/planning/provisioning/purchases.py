@@ -1,0 +1,195 @@
+"""Decide which nodes to buy for the jobs that wait once a plan has given out what there is.
+
+Jobs that have a place keep it. The others are planned onto what is left, onto nodes that are on
+their way, and onto nodes that could be bought; what of the last they use is bought, if it can be
+paid for. They are few and mostly alike, so greedy's placements are good enough.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.cluster.cluster import MOST_MICRODOLLARS
+from plimsoll.planning.problem.build import plan_input_of, wants_place
+from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.future_nodes import FutureNode, hourly_price
+from plimsoll.planning.serving.pinned_growth import missing_part, missing_parts
+from plimsoll_placement.model import Assignments, Job, Node, NodeName, Placements
+from plimsoll_placement.model import JobName as SolverName
+from plimsoll_placement.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The problem of those that wait, and the nodes in it that are not there yet, by name."""
+
+    problem: Problem
+    future: Mapping[NodeName, FutureNode]
+
+
+@dataclass(frozen=True, slots=True)
+class Purchases:
+    """What to buy: how many nodes of each pool.
+
+    `waiting`: the nodes that each job will start on that are not there yet. `unpaid`: those that
+    others would start on if they could be paid for. `kept`: the nodes that are there on which jobs
+    will start together with others.
+    """
+
+    nodes: Mapping[str, int] = field(default_factory=dict[str, int])
+    waiting: Mapping[JobName, tuple[FutureNode, ...]] = field(
+        default_factory=dict[JobName, tuple[FutureNode, ...]]
+    )
+    unpaid: Mapping[JobName, tuple[FutureNode, ...]] = field(
+        default_factory=dict[JobName, tuple[FutureNode, ...]]
+    )
+    kept: frozenset[str] = frozenset()
+
+
+def offer_to(
+    snapshot: Snapshot, settled: Problem, future: Sequence[FutureNode], builder: ProblemBuilder
+) -> Offer | None:
+    """The problem of the jobs that wait by a plan which leaves the problem `settled`.
+
+    None if none does, or if there are no such nodes.
+    """
+    if not future or not any(_lacks(view, settled) for view in snapshot.present):
+        return None
+    extended = replace(snapshot, nodes=(*snapshot.nodes, *(each.view for each in future)))
+    problem = plan_input_of(extended, builder).problem
+    jobs = [_as_planned(job, settled) for job in problem.jobs if job.part_of is None]
+    problem = replace(problem, jobs=tuple(jobs), baseline=None, loss_allowance=None)
+    problem = missing_parts(problem).apply(problem)
+    by_name = {NodeName(each.name): each for each in future}
+    nodes = (_priced(node, by_name.get(node.name), problem) for node in problem.nodes)
+    return Offer(replace(problem, nodes=tuple(nodes)), by_name)
+
+
+def _lacks(view: JobView, settled: Problem) -> bool:
+    """Whether a job waits, or is a service that may lack some of its replicas."""
+    if not wants_place(view):
+        return False
+    planned = settled.job_by_name.get(SolverName(view.name))
+    return planned is None or not planned.running or missing_part(_pinned(planned)) is not None
+
+
+def _as_planned(job: Job, settled: Problem) -> Job:
+    """The job with the place that the plan gives it, which it keeps; as it is if it waits."""
+    planned = settled.job_by_name.get(job.name)
+    running = job.running if planned is None else planned.running
+    return _pinned(replace(job, running=running))
+
+
+def _pinned(job: Job) -> Job:
+    return replace(job, pinned=bool(job.running))
+
+
+def _priced(node: Node, future: FutureNode | None, problem: Problem) -> Node:
+    """The node, with the price of waiting for it if it is still to be bought.
+
+    A free node that is there, or on its way, is so preferred to a cheaper one that is not.
+    """
+    terms = None if future is None else future.pool.spec.provisioning
+    if future is None or future.order is not None or terms is None:
+        return node
+    worth = problem.weights.gpu_seconds_per_dollar
+    if worth <= 0:
+        return node
+    delay = int(terms.start_time.total_seconds() * 1_000_000 / worth)
+    price = min(node.microdollars_per_gpu_hour + delay, MOST_MICRODOLLARS)
+    return replace(node, microdollars_per_gpu_hour=price)
+
+
+def with_fewer(offer: Offer, most: Mapping[str, int]) -> Offer:
+    """The same with at most so many nodes to be bought of the pools that are named."""
+    left = Counter(most)
+    shut: set[NodeName] = set()
+    for name, each in offer.future.items():
+        pool = each.pool.metadata.name
+        if each.order is None and pool in most:
+            if left[pool] <= 0:
+                shut.add(name)
+            left[pool] -= 1
+    nodes = (replace(n, open=False) if n.name in shut else n for n in offer.problem.nodes)
+    return replace(offer, problem=replace(offer.problem, nodes=tuple(nodes)))
+
+
+def bought(offer: Offer, placements: Placements) -> Counter[str]:
+    """How many nodes of each pool placements take that are still to be bought."""
+    used = {name for each in placements.values() for name in _names(each)}
+    future = (offer.future[name] for name in used if name in offer.future)
+    return Counter(each.pool.metadata.name for each in future if each.order is None)
+
+
+def fewest(offer: Offer, placements: Placements) -> Counter[str]:
+    """How many nodes of each pool hold the GPUs that placements take of those to be bought."""
+    taken: defaultdict[str, int] = defaultdict(int)
+    size: dict[str, int] = {}
+    for job, name in _placed_on_future(offer, placements):
+        future = offer.future[name]
+        if future.order is None:
+            pool = future.pool
+            taken[pool.metadata.name] += job
+            size[pool.metadata.name] = 1000 * (pool.spec.gpus_per_node or 1)
+    return Counter({name: -(-milli // size[name]) for name, milli in taken.items()})
+
+
+def _placed_on_future(offer: Offer, placements: Placements) -> Iterator[tuple[int, NodeName]]:
+    """The milli-GPUs of each pod on a node that is not there yet, and the node."""
+    for job in offer.problem.jobs:
+        if job.running:
+            continue
+        for assignment in placements.get(job.name, ()):
+            milli = job.role(assignment.role).shape.gpu_milli
+            yield from ((milli, name) for name in assignment.nodes if name in offer.future)
+
+
+def is_no_worse(offer: Offer, some: Placements, others: Placements) -> bool:
+    """Whether some placements let all jobs start that others let start."""
+    waiting = (job.name for job in offer.problem.jobs if not job.running)
+    return all(some.get(name) or not others.get(name) for name in waiting)
+
+
+def purchases(offer: Offer, placements: Placements, most_per_hour: float | None) -> Purchases:
+    """What to buy of what placements take, the most important job's nodes first.
+
+    `most_per_hour`: how much more may be spent; None: there is no limit.
+    """
+    paid: dict[str, FutureNode] = {}
+    kept: set[str] = set()
+    waiting: dict[JobName, tuple[FutureNode, ...]] = {}
+    unpaid: dict[JobName, tuple[FutureNode, ...]] = {}
+    for job in sorted(offer.problem.jobs, key=_turn):
+        names = () if job.running else dict.fromkeys(_names(placements.get(job.name, ())))
+        nodes = tuple(offer.future[name] for name in names if name in offer.future)
+        if not nodes:
+            continue
+        now = paid | {each.name: each for each in nodes if each.order is None}
+        if most_per_hour is not None and cost(now.values()) > most_per_hour:
+            unpaid[JobName(job.whole_name)] = nodes
+        else:
+            paid = now
+            kept.update(name for name in names if name not in offer.future)
+            waiting[JobName(job.whole_name)] = nodes
+    counts = Counter(each.pool.metadata.name for each in paid.values())
+    return Purchases(counts, waiting, unpaid, frozenset(kept))
+
+
+def cost(nodes: Iterable[FutureNode]) -> float:
+    """What nodes cost an hour together."""
+    return sum(hourly_price(each.pool) for each in nodes)
+
+
+def spent_per_hour(snapshot: Snapshot) -> float:
+    """What all nodes that were bought or ordered cost an hour."""
+    pools = {pool.metadata.name: pool for pool in snapshot.pools}
+    return sum(hourly_price(pools[order.pool]) for order in snapshot.orders)
+
+
+def _names(assignments: Assignments) -> Iterator[NodeName]:
+    return (name for assignment in assignments for name in assignment.nodes)
+
+
+def _turn(job: Job) -> tuple[int, int, str]:
+    return -job.priority, job.sequence, job.name

@@ -1,0 +1,130 @@
+"""Which nodes pools could have that they do not have."""
+
+from datetime import timedelta
+
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes
+from plimsoll.planning.provisioning.shortages import Shortages
+from plimsoll_devcluster.gpu_models import H100
+from plimsoll_devcluster.manifest import Manifest
+from support.clusters.seen import NOW, seen
+from support.objects.bought_nodes import LABEL, a_claim, a_growing_pool, a_node_of
+from support.objects.job_manifests import a_pool
+
+
+def names(*manifests: Manifest, blocked: frozenset[str] = frozenset()) -> list[str]:
+    return [each.name for each in future_nodes(seen(*manifests), blocked)]
+
+
+def first(snapshot: Snapshot) -> FutureNode:
+    return future_nodes(snapshot, frozenset())[0]
+
+
+def test_a_pool_may_grow_up_to_its_most() -> None:
+    assert names(a_growing_pool(most=2)) == ["h100+0", "h100+1"]
+    assert names(a_growing_pool(most=2), a_node_of("h100", "there")) == ["h100+0"]
+    assert names(a_growing_pool(most=1), a_node_of("h100", "there")) == []
+    assert names(a_pool("fixed", {"a": "b"})) == []
+
+
+def test_a_pool_that_does_not_say_how_it_is_bought_is_only_advised() -> None:
+    snapshot = seen(a_growing_pool(most=1, sells=False))
+    assert future_nodes(snapshot, frozenset()) == ()
+    assert len(future_nodes(snapshot, frozenset(), to_buy=False)) == 1
+
+
+def test_nodes_that_are_on_their_way_count_though_they_have_registered() -> None:
+    ordered, pool = a_claim("h100-1"), a_growing_pool(most=2)
+    assert names(pool, ordered) == ["h100-1+", "h100+0"]
+    registered = a_claim("h100-1", node="n")
+    assert names(pool, registered, a_node_of("h100", "n", gpus=0)) == ["h100-1+", "h100+0"]
+    there = a_claim("h100-1", node="n", arrived=True)
+    assert names(pool, there, a_node_of("h100", "n")) == ["h100+0"]
+    assert names(pool, there) == ["h100-1+", "h100+0"], "its node is not seen yet"
+
+
+def test_a_node_that_plans_can_use_is_not_still_to_come() -> None:
+    pool, ready = a_growing_pool(most=2), a_node_of("h100", "n")
+    assert names(pool, a_claim("h100-1", node="n"), ready) == ["h100+0"]
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    closed = a_node_of("h100", "n", taints=[taint])
+    assert names(pool, a_claim("h100-1", node="n"), closed) == ["h100-1+", "h100+0"]
+
+
+def test_orders_that_leave_or_are_overdue_do_not_come() -> None:
+    pool = a_growing_pool(most=1)
+    leaving = a_claim("h100-1", deletionTimestamp="2026-11-21T11:59:00Z")
+    assert names(pool, leaving) == ["h100+0"]
+    long_ago = (NOW - timedelta(hours=1)).isoformat()
+    assert names(pool, a_claim("h100-1", creationTimestamp=long_ago)) == ["h100+0"]
+
+
+def test_orders_of_others_are_none_of_ours() -> None:
+    theirs = a_claim("h100-1")
+    theirs["metadata"]["ownerReferences"][0]["uid"] = "of-another"
+    assert seen(a_growing_pool(), theirs).orders == ()
+
+
+def test_nothing_of_a_blocked_pool_can_be_bought_but_what_was_ordered_comes() -> None:
+    blocked = frozenset({"h100"})
+    assert names(a_growing_pool(), a_claim("h100-1"), blocked=blocked) == ["h100-1+"]
+
+
+def test_a_future_node_is_like_the_smallest_that_is_there() -> None:
+    small = a_node_of("h100", "small", cpu="64", labels={LABEL: "h100", "example.com/rack": "a"})
+    large = a_node_of("h100", "large", cpu="96", labels={LABEL: "h100", "example.com/rack": "a"})
+    view = first(seen(a_growing_pool(), small, large)).view
+    assert (view.cpu_millis, view.memory_bytes) == (64_000, 2 * 2**40)
+    assert view.labels["example.com/rack"] == "a"
+    assert "kubernetes.io/hostname" not in view.labels
+    (offer,) = view.offers
+    assert (offer.count, offer.gpu_type) == (8, H100)
+
+
+def test_what_is_said_of_future_nodes_counts_most() -> None:
+    said: Manifest = {"cpu": "32", "memory": "256Gi"}
+    pool = a_growing_pool(provisioning=said)
+    claim = pool["spec"]["provisioning"]["nodeClaim"]
+    claim["metadata"] = {"labels": {"example.com/tier": "gold"}}
+    claim["spec"]["taints"] = [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
+    view = first(seen(pool, a_node_of("h100", "there"))).view
+    assert (view.cpu_millis, view.memory_bytes) == (32_000, 256 * 2**30)
+    assert view.labels["example.com/tier"] == "gold"
+    assert [taint.key for taint in view.node.spec.taints] == ["nvidia.com/gpu"]
+
+
+def test_what_was_seen_of_an_idle_node_counts_more_than_what_is_said() -> None:
+    pool = a_growing_pool(provisioning={"cpu": "300"})
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "d"}
+    agent: Manifest = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "agent", "ownerReferences": [{**owner, "controller": True}]},
+        "spec": {
+            "nodeName": "n",
+            "containers": [{"name": "main", "resources": {"requests": {"cpu": "2"}}}],
+        },
+    }
+    there = (a_claim("h100-1", node="n", arrived=True), a_node_of("h100", "n"), agent)
+    snapshot = seen(pool, *there)
+    assert first(snapshot).view.cpu_millis == 190_000
+    said = Shortages().status(snapshot.pools[0], snapshot)
+    assert said is not None
+    status = {"observedGeneration": 1, "provisioning": said.wire()}
+    assert first(seen({**pool, "status": status})).view.cpu_millis == 190_000
+    old = {**status, "observedGeneration": 0}
+    assert first(seen({**pool, "status": old})).view.cpu_millis == 300_000
+
+
+def test_future_nodes_have_no_more_gpus_than_those_that_came() -> None:
+    fewer, whole = a_node_of("h100", "fewer", gpus=7), a_node_of("h100", "whole")
+    (offer,) = first(seen(a_growing_pool(), fewer)).view.offers
+    assert offer.count == 7
+    (offer,) = first(seen(a_growing_pool(), fewer, whole)).view.offers
+    assert offer.count == 8
+
+
+def test_of_a_pool_without_nodes_only_the_gpus_are_known() -> None:
+    view = first(seen(a_growing_pool())).view
+    assert view.labels[LABEL] == "h100"
+    assert view.cpu_millis > 10**6, "nothing is refused for what is not known"

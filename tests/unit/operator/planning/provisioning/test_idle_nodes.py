@@ -1,0 +1,99 @@
+"""When nodes that were bought are given back."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes, Reopen
+from plimsoll_devcluster.manifest import Manifest
+from support.clusters.seen import NOW, at, seen
+from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
+from support.objects.job_manifests import a_training_job
+
+LATER = NOW + timedelta(minutes=10)
+CLOSED = [{"key": "plimsoll.dev/given-back", "effect": "NoSchedule"}]
+POOL = a_growing_pool()
+
+
+def bought(name: str = "n", *, closed: bool = False) -> list[Manifest]:
+    """A node that was bought and has arrived."""
+    taints = CLOSED if closed else []
+    return [
+        a_claim(f"h100-{name}", node=name, arrived=True),
+        a_node_of("h100", name, taints=taints),
+    ]
+
+
+def changes(
+    idle: IdleNodes, *manifests: Manifest, wanted: Iterable[str] = (), after: timedelta
+) -> list[tuple[type, str]]:
+    found = idle.due(seen(*manifests, now=NOW + after), frozenset(wanted))
+    return [
+        (type(each), each.order.node if isinstance(each, GiveBack) else each.node.name)
+        for each in found
+    ]
+
+
+def due(*manifests: Manifest, wanted: Iterable[str] = ()) -> list[tuple[type, str]]:
+    """What is done after the time for which these pools keep idle nodes."""
+    idle = IdleNodes()
+    changes(idle, *manifests, wanted=wanted, after=timedelta())
+    early = changes(idle, *manifests, wanted=wanted, after=timedelta(minutes=9))
+    assert not [each for each in early if each[0] is Close]
+    return changes(idle, *manifests, wanted=wanted, after=timedelta(minutes=10))
+
+
+def test_a_node_is_closed_once_it_has_been_idle_for_long_enough() -> None:
+    assert due(POOL, *bought()) == [(Close, "n")]
+
+
+def test_one_that_is_closed_and_still_idle_is_given_back() -> None:
+    closed = changes(IdleNodes(), POOL, *bought(closed=True), after=timedelta())
+    assert closed == [(GiveBack, "n")]
+
+
+def test_a_node_that_a_job_has_or_is_planned_for_is_kept() -> None:
+    job = at(a_training_job("job"), "n")
+    assert due(POOL, *bought(), job) == []
+    assert due(POOL, *bought(), wanted=["n"]) == []
+    assert due(POOL, *bought(closed=True), job) == [(Reopen, "n")]
+
+
+def test_a_node_with_pods_of_others_is_kept() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d"}
+    pod: Manifest = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "other"},
+        "spec": {"nodeName": "n", "containers": [{"name": "main"}]},
+    }
+    assert due(POOL, *bought(), pod) == []
+    of_the_node = {"name": "agent", "ownerReferences": [{**owner, "controller": True}]}
+    assert due(POOL, *bought(), {**pod, "metadata": of_the_node}) == [(Close, "n")]
+    over = {**pod, "status": {"phase": "Succeeded"}}
+    assert due(POOL, *bought(), over) == [(Close, "n")]
+
+
+def test_the_fewest_nodes_are_kept_though_they_are_idle() -> None:
+    pool = a_growing_pool(provisioning={"min": 1})
+    assert due(pool, *bought("a"), *bought("b")) == [(Close, "a")]
+    assert due(pool, *bought("a")) == []
+
+
+def test_what_nobody_bought_and_what_has_not_arrived_is_left_alone() -> None:
+    assert due(POOL, a_node_of("h100", "n")) == []
+    assert due(POOL, a_claim("h100-1", node="n"), a_node_of("h100", "n")) == []
+
+
+def test_an_order_that_never_came_is_taken_back() -> None:
+    late = changes(IdleNodes(), POOL, a_claim("h100-1"), after=timedelta(minutes=19))
+    assert late == [(GiveBack, "")]
+    early = changes(IdleNodes(), POOL, a_claim("h100-1"), after=timedelta(minutes=17))
+    assert early == []
+
+
+def test_the_time_begins_anew_once_it_has_been_used() -> None:
+    idle = IdleNodes()
+    changes(idle, POOL, *bought(), after=timedelta())
+    changes(idle, POOL, *bought(), wanted=["n"], after=timedelta(minutes=5))
+    assert changes(idle, POOL, *bought(), after=timedelta(minutes=10)) == []
+    assert changes(idle, POOL, *bought(), after=timedelta(minutes=20)) == [(Close, "n")]

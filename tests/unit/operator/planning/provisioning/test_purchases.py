@@ -1,0 +1,116 @@
+"""Which nodes are bought for the jobs that a plan leaves waiting."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from plimsoll.control.procurement import worked_out
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.plan.decisions import PlanResult
+from plimsoll.planning.plan.validation import settled
+from plimsoll.planning.problem.build import plan_input_of
+from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.future_nodes import future_nodes
+from plimsoll.planning.provisioning.purchases import Purchases, offer_to
+from plimsoll_devcluster.gpu_models import H100, L4
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solve import solve
+from plimsoll_simulator.inline_solver import InlineSolver
+from support.clusters.seen import seen
+from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
+from support.objects.job_manifests import (
+    a_priority_class,
+    a_queue,
+    a_training_job,
+    an_inference_job,
+)
+
+NOTHING: Final[Mapping[str, int]] = {}
+
+
+def plan_for(*manifests: Manifest, left: float | None = None) -> tuple[Snapshot, Purchases]:
+    """What is bought once a plan has given out what there is."""
+    snapshot, builder = seen(*manifests), ProblemBuilder()
+    plan_input = plan_input_of(snapshot, builder)
+    solution = solve(plan_input.problem, Effort(deterministic_seconds=0))
+    plan = settled(PlanResult(plan_input, solution))
+    future = future_nodes(snapshot, frozenset())
+    offer = offer_to(snapshot, plan, future, ProblemBuilder())
+    found = asyncio.run(worked_out(InlineSolver(0), offer, left))
+    assert found is not None
+    return snapshot, found
+
+
+def bought(*manifests: Manifest, left: float | None = None) -> Mapping[str, int]:
+    return plan_for(*manifests, left=left)[1].nodes
+
+
+def test_nothing_is_bought_while_nothing_waits() -> None:
+    assert bought(a_growing_pool()) == NOTHING
+    there = a_node_of("h100", "there")
+    assert bought(a_growing_pool(), there, a_training_job("job", gpus=8)) == NOTHING
+
+
+def test_a_gang_gets_all_the_nodes_that_it_lacks_or_none() -> None:
+    gang = a_training_job("gang", workers=3, gpus=8)
+    assert bought(a_growing_pool(most=3), gang) == {"h100": 3}
+    assert bought(a_growing_pool(most=3), a_node_of("h100", "there"), gang) == {"h100": 2}
+    assert bought(a_growing_pool(most=2), gang) == NOTHING
+
+
+def test_what_is_on_its_way_is_not_bought_again() -> None:
+    gang = a_training_job("gang", workers=2, gpus=8)
+    pool = a_growing_pool(most=4)
+    assert bought(pool, a_claim("h100-1"), gang) == {"h100": 1}
+    both = (a_claim("h100-1"), a_claim("h100-2"))
+    _, found = plan_for(pool, *both, gang)
+    assert found.nodes == NOTHING
+    assert [len(nodes) for nodes in found.waiting.values()] == [2]
+
+
+def test_small_jobs_share_as_few_nodes_as_hold_them() -> None:
+    jobs = [a_training_job(f"job-{n}", gpus=1) for n in range(10)]
+    assert bought(a_growing_pool(most=10), *jobs) == {"h100": 2}
+
+
+def test_the_cheaper_pool_is_taken_and_the_other_where_it_is_short() -> None:
+    cheap, dear = a_growing_pool("cheap", most=1, price="1"), a_growing_pool("dear", price="3")
+    job, other = a_training_job("job", gpus=8), a_training_job("other", gpus=8)
+    assert bought(dear, cheap, job) == {"cheap": 1}
+    assert bought(dear, cheap, job, other) == {"cheap": 1, "dear": 1}
+
+
+def test_a_job_gets_only_what_it_can_run_on() -> None:
+    small = a_growing_pool("small", gpu_type=L4, gpus=1, price="1")
+    only = a_training_job("job", gpus=1, accelerators=[{"type": H100}])
+    assert bought(small, only) == NOTHING
+    assert bought(small, a_growing_pool(), only) == {"h100": 1}
+
+
+def test_nodes_are_bought_as_far_as_they_can_be_paid_for_the_most_important_first() -> None:
+    urgent = a_training_job("urgent", gpus=8, priorityClassName="urgent")
+    jobs = [a_training_job("early", gpus=8), urgent, a_priority_class("urgent", 1000)]
+    _, found = plan_for(a_growing_pool(price="2"), *jobs, left=20)
+    assert found.nodes == {"h100": 1}
+    assert [name.split("/")[2] for name in found.waiting] == ["urgent"]
+    assert [name.split("/")[2] for name in found.unpaid] == ["early"]
+    assert bought(a_growing_pool(price="2"), *jobs, left=15.9) == NOTHING
+
+
+def test_nothing_is_bought_beyond_what_a_queue_may_have() -> None:
+    queue = a_queue("default", quotas=[{"type": H100, "limit": 8}])
+    jobs = [a_training_job(f"job-{n}", gpus=8) for n in range(2)]
+    assert bought(a_growing_pool(), queue, *jobs) == {"h100": 1}
+
+
+def test_a_service_gets_nodes_for_the_replicas_that_it_lacks() -> None:
+    service = an_inference_job("serve", replicas=3, role={"gpusPerReplica": 8})
+    assert bought(a_growing_pool(), a_node_of("h100", "there"), service) == {"h100": 2}
+
+
+def test_nodes_on_which_a_gang_waits_for_the_rest_are_kept() -> None:
+    gang = a_training_job("gang", workers=2, gpus=8)
+    there = (a_claim("h100-1", node="n", arrived=True), a_node_of("h100", "n"))
+    _, found = plan_for(a_growing_pool(), *there, gang)
+    assert (found.nodes, found.kept) == ({"h100": 1}, {"n"})

@@ -1,0 +1,109 @@
+"""What is remembered of pools of which no nodes can be had."""
+
+from datetime import timedelta
+
+from plimsoll.planning.provisioning.shortages import Shortages
+from plimsoll_devcluster.manifest import Manifest
+from support.clusters.seen import NOW, seen
+from support.objects.bought_nodes import a_claim, a_growing_pool
+
+POOL = a_growing_pool()
+
+
+def look(known: Shortages, *claims: Manifest, pool: Manifest = POOL) -> tuple[list[str], list[str]]:
+    """The orders that have arrived, and those that could not be met."""
+    news = known.see(seen(pool, *claims))
+    return [*news.arrived.get("h100", ())], [*news.failed.get("h100", ())]
+
+
+def minutes_blocked(known: Shortages) -> float | None:
+    until = known.until("h100")
+    return None if until is None else (until - NOW).total_seconds() / 60
+
+
+def test_an_order_that_is_gone_before_its_node_has_come_is_a_failure() -> None:
+    known = Shortages()
+    assert look(known, a_claim("h100-1")) == ([], [])
+    assert look(known) == ([], ["h100-1"])
+    assert known.blocked(NOW) == {"h100"}
+    assert known.blocked(NOW + timedelta(minutes=1)) == set()
+
+
+def test_each_failure_in_a_row_blocks_for_longer() -> None:
+    known = Shortages()
+    found: list[float | None] = []
+    for _ in range(8):
+        look(known, a_claim("h100-1"))
+        look(known)
+        found.append(minutes_blocked(known))
+    assert found == [1, 2, 4, 8, 16, 30, 30, 30]
+
+
+def test_a_node_that_arrives_ends_it_if_it_was_ordered_later() -> None:
+    known, later = Shortages(), (NOW + timedelta(minutes=1)).isoformat()
+    look(known, a_claim("h100-1"))
+    look(known)
+    look(known, a_claim("h100-2", creationTimestamp=later))
+    there = a_claim("h100-2", node="n", arrived=True, creationTimestamp=later)
+    assert look(known, there) == (["h100-2"], [])
+    assert known.blocked(NOW) == set()
+    assert look(known) == ([], []), "that a node goes which has come is no failure"
+
+
+def test_one_that_was_ordered_together_with_it_does_not() -> None:
+    known = Shortages()
+    look(known, a_claim("h100-1"), a_claim("h100-2"))
+    assert look(known, a_claim("h100-1", node="n", arrived=True)) == (["h100-1"], ["h100-2"])
+    assert known.blocked(NOW) == {"h100"}
+
+
+def test_an_order_that_was_taken_back_is_no_failure() -> None:
+    known = Shortages()
+    look(known, a_claim("h100-1"))
+    known.given_up("h100-1")
+    assert look(known) == ([], [])
+
+
+def test_an_order_that_leaves_by_itself_is_a_failure_at_once_and_just_once() -> None:
+    known, leaving = Shortages(), a_claim("h100-1", deletionTimestamp="2026-11-21T11:59:00Z")
+    look(known, a_claim("h100-1"))
+    assert look(known, leaving) == ([], ["h100-1"])
+    assert look(known, leaving) == ([], [])
+    assert look(known) == ([], [])
+
+
+def test_one_that_was_never_seen_is_one() -> None:
+    known = Shortages()
+    look(known)
+    known.ordered("h100-1", "h100")
+    assert not known.see(seen(POOL), frozenset({"h100-1"})).failed, "it is being made"
+    assert look(known) == ([], ["h100-1"])
+
+
+def test_a_restart_forgets_nothing() -> None:
+    before = Shortages()
+    look(before, a_claim("h100-1"))
+    look(before, a_claim("h100-2"))
+    snapshot = seen(POOL, a_claim("h100-2"))
+    said = before.status(snapshot.pools[0], snapshot)
+    assert said is not None
+    assert (said.ordered, said.failures) == (("h100-2",), 1)
+    after, pool = Shortages(), {**POOL, "status": {"provisioning": said.wire()}}
+    assert look(after, pool=pool) == ([], ["h100-2"])
+    assert minutes_blocked(after) == 2
+
+
+def test_a_pool_that_is_made_anew_is_another() -> None:
+    known = Shortages()
+    look(known, a_claim("h100-1"))
+    look(known)
+    anew = {**POOL, "metadata": {**POOL["metadata"], "uid": "another"}}
+    look(known, pool=anew)
+    assert known.blocked(NOW) == set()
+
+
+def test_the_status_says_what_the_nodes_cost() -> None:
+    snapshot = seen(POOL, a_claim("h100-1"), a_claim("h100-2", node="n", arrived=True))
+    said = Shortages().status(snapshot.pools[0], snapshot)
+    assert said is not None
+    assert (said.dollars_per_hour, said.ordered) == (32, ("h100-1",))
