@@ -190,19 +190,28 @@ def test_there_is_no_policy_for_workloads_where_it_is_not_served_or_not_wanted()
         assert not of_kind(documents, "MutatingAdmissionPolicyBinding")
 
 
-@pytest.mark.parametrize(("values", "adopts"), [((), True), (("adoption.enabled=false",), False)])
-def test_the_operator_may_change_jobs_just_if_it_plans_them(
-    values: tuple[str, ...], *, adopts: bool
+@pytest.mark.parametrize(
+    ("values", "may"),
+    [
+        ((), ("adoption",)),
+        (("adoption.enabled=false",), ()),
+        (("provisioning.enabled=true",), ("adoption", "provisioning")),
+    ],
+)
+def test_the_operator_may_change_jobs_just_if_it_plans_them_and_buy_nodes_if_it_is_to(
+    values: tuple[str, ...], may: tuple[str, ...]
 ) -> None:
     documents = rendered(*values)
     (container,) = pod_of(documents)["containers"]
-    assert {"name": "PLIMSOLL_ADOPTS_JOBS", "value": str(adopts).lower()} in container["env"]
+    for name, part in (("ADOPTS_JOBS", "adoption"), ("BUYS_NODES", "provisioning")):
+        value = str(part in may).lower()
+        assert {"name": f"PLIMSOLL_{name}", "value": value} in container["env"]
     (role,) = (r for r in of_kind(documents, "ClusterRole") if r["metadata"]["name"] == "plimsoll")
-    always, added = (
+    rules = (
         yaml.safe_load((CHART / "files" / f"{name}-rules.yaml").read_text())
-        for name in ("cluster-role", "adoption")
+        for name in ("cluster-role", *may)
     )
-    assert role["rules"] == [*always, *(added if adopts else ())]
+    assert role["rules"] == [rule for part in rules for rule in part]
 
 
 def test_the_operators_selector_finds_no_agent() -> None:

@@ -33,3 +33,7 @@ class InlineSolver:
     async def search(self, problem: Problem, effort: Effort) -> Solution | None:
         """The same."""
         return await self.solve(problem, effort)
+
+    async def estimate(self, problem: Problem) -> Solution | None:
+        """Good placements at once."""
+        return solve_lean(problem, Effort(deterministic_seconds=0))

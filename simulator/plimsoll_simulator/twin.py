@@ -20,6 +20,7 @@ from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import GC_THRESHOLDS, LoopTerms
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import KubeObject, Namespace, Node, Pod, PriorityClass
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
@@ -171,6 +172,9 @@ class Twin:
 
     def wrote_workload(self, item: WorkloadObject) -> None:
         """Take in an adopted workload as written: here there are none."""
+
+    def wrote_node_claim(self, claim: NodeClaim) -> None:
+        """Take in an ordered node as written: here none are ordered."""
 
     def doubted(self, reference: Reference) -> None:
         """Nothing is assumed."""

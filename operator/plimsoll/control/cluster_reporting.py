@@ -1,6 +1,7 @@
 """Schedule reports about the cluster: statuses of queues, pools, domains, policy; metrics."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from plimsoll.acting.cluster.cluster_status import cluster_statuses
@@ -8,6 +9,7 @@ from plimsoll.acting.cluster.power_status import count_power
 from plimsoll.acting.metrics.counting import count_jobs, forget_jobs
 from plimsoll.acting.metrics.service_figures import ServiceFigures
 from plimsoll.acting.writes.writer import Writer
+from plimsoll.api.gpu_pool import ProvisioningStatus
 from plimsoll.clock import Clock
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
@@ -26,7 +28,14 @@ class ClusterReporting:
         self.due: float | None = None
         """When, on the monotonic clock, a postponed report is due; None if none is postponed."""
 
-    def report(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan, writer: Writer) -> None:
+    def report(
+        self,
+        snapshot: Snapshot,
+        plan_input: PlanInput,
+        plan: Plan,
+        ordered: Mapping[str, ProvisioningStatus],
+        writer: Writer,
+    ) -> None:
         """Report, if it is time to."""
         due = self._reported_at + self._seconds
         wait = self._clock.monotonic() < due or writer.publisher.is_busy
@@ -40,7 +49,7 @@ class ClusterReporting:
         self._figures.report(snapshot, advises=snapshot.advises)
         as_it_is = replace(plan, holds=tuple(holds_now(plan, plan_input)))
         writer.publisher.submit(
-            cluster_statuses(snapshot, plan_input.as_it_runs, as_it_is, reactions)
+            cluster_statuses(snapshot, plan_input.as_it_runs, as_it_is, reactions, ordered)
         )
 
     def forget(self) -> None:

@@ -13,6 +13,7 @@ from plimsoll.acting.steps import Steps
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.control.procurement import Procurement
 from plimsoll.control.view import View
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.capping.reaction import Reactions, cap_changes
@@ -32,9 +33,16 @@ class Dispatch:
     """Submits to the writer, and remembers the last turn for when no plan can be made."""
 
     def __init__(
-        self, view: View, faults: Faults, reactions: Reactions, *, terms: LoopTerms
+        self,
+        view: View,
+        faults: Faults,
+        reactions: Reactions,
+        procurement: Procurement,
+        *,
+        terms: LoopTerms,
     ) -> None:
         self._view, self._reactions, self._terms = view, reactions, terms
+        self._procurement = procurement
         self._clock = view.clock
         self._steps, self._powers = Steps(faults), JobPowers()
         self._plan_input: PlanInput | None = None
@@ -81,7 +89,8 @@ class Dispatch:
         if len(due) < len(current.changes):
             current.unsettle()
             current.awaited = awaited
-        actions = (*holds_now(current.plan, plan_input), *due)
+        holds = self._procurement.explained(holds_now(current.plan, plan_input), snapshot)
+        actions = (*holds, *due)
         turn = Turn(
             snapshot,
             Occupancy(snapshot, writer.doubtful_pods()),

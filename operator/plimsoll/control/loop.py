@@ -17,6 +17,7 @@ from plimsoll.acting.metrics.counting import count
 from plimsoll.acting.pacing import most_in_flight
 from plimsoll.acting.step import Step
 from plimsoll.acting.writes.writer import Result, Writer
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.kinds import JobStatus
 from plimsoll.control.background_search import BackgroundSearch
 from plimsoll.control.cluster_reporting import ClusterReporting
@@ -24,8 +25,10 @@ from plimsoll.control.current_plan import CurrentPlan, report_dropped
 from plimsoll.control.dispatch import Dispatch
 from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.control.procurement import Procurement
 from plimsoll.control.solver import Solver
 from plimsoll.control.view import View
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
@@ -70,9 +73,12 @@ class Loop:
         self._observer, self._builder = Observer(), ProblemBuilder()
         self._search = BackgroundSearch(solver, wake.set)
         self._isolation = Isolation(solver)
+        self._procurement = Procurement(solver, view.clock, wake.set, buys=self._terms.buys_nodes)
         reactions, seconds = Reactions(), self._terms.cluster_status_seconds
         self._current = CurrentPlan()
-        self._dispatch = Dispatch(view, self._builder.faults, reactions, terms=self._terms)
+        self._dispatch = Dispatch(
+            view, self._builder.faults, reactions, self._procurement, terms=self._terms
+        )
         self._cluster_reporting = ClusterReporting(reactions, self._clock, seconds=seconds)
         self.interruptions_per_hour: Mapping[str, Decimal] = {}
         """How often a node of each pool is reclaimed, by the pool's name."""
@@ -245,9 +251,20 @@ class Loop:
 
     def _act(self, snapshot: Snapshot, plan_input: PlanInput, writer: Writer) -> None:
         """Act on the current plan, and report what follows for the cluster."""
+        self._procure(snapshot, writer)
         self._dispatch.act(snapshot, plan_input, self._current, writer)
         if self._current.plan is not None:
-            self._cluster_reporting.report(snapshot, plan_input, self._current.plan, writer)
+            ordered = self._procurement.statuses(snapshot)
+            plan = self._current.plan
+            self._cluster_reporting.report(snapshot, plan_input, plan, ordered, writer)
+
+    def _procure(self, snapshot: Snapshot, writer: Writer) -> None:
+        """Buy nodes and give them back; what goes wrong with that stops nothing else."""
+        try:
+            self._procurement.turn(snapshot, self._current, writer)
+        except Exception:  # noqa: BLE001 - around a part: the others go on, and it is counted
+            metrics.LOOP_ERRORS.inc()
+            _log.exception("nodes were not looked after")
 
     def wrote_pod(self, pod: Pod) -> None:
         """A pod was written."""
@@ -264,6 +281,18 @@ class Loop:
     def wrote_workload(self, item: WorkloadObject) -> None:
         """An adopted workload was written."""
         self._view.wrote_workload(item)
+
+    def wrote_node_claim(self, claim: NodeClaim) -> None:
+        """A node was ordered, or is being given back."""
+        self._view.wrote_node_claim(claim)
+
+    def order_failed(self, pool: GPUPool, name: str) -> None:
+        """A node could not be ordered under this name."""
+        self._procurement.order_failed(pool, name)
+
+    def name_taken(self, name: str) -> None:
+        """An order of that name exists, which may be of others."""
+        self._procurement.name_taken(name)
 
     def doubted(self, reference: Reference) -> None:
         """A target's replica count differs from the assumed one."""

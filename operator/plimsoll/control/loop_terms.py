@@ -19,7 +19,7 @@ class LoopTerms:
     `large` nodes and jobs on, small changes are planned at once and the whole is searched in the
     background. After a turn failed and no job was found responsible, none is suspected for
     `unexplained_seconds`. `worker_url` is where workers report. `asks_for_loads`: whether a
-    Prometheus provides the load of services.
+    Prometheus provides the load of services. `buys_nodes`: whether nodes may be ordered.
     """
 
     pause_seconds: float = 0.2
@@ -30,3 +30,4 @@ class LoopTerms:
     large: int = LARGE
     worker_url: str = ""
     asks_for_loads: bool = True
+    buys_nodes: bool = False

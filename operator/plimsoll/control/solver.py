@@ -21,3 +21,7 @@ class Solver(Protocol):
     async def search(self, problem: Problem, effort: Effort) -> Solution | None:
         """The same in the background; None if the search is abandoned."""
         ...
+
+    async def estimate(self, problem: Problem) -> Solution | None:
+        """Good placements at once, beside the plan, in the background; None if that fails."""
+        ...

@@ -62,6 +62,14 @@ class SolverProcess:
         _observe(solution, started)
         return solution
 
+    async def estimate(self, problem: Problem) -> Solution | None:
+        """Good placements at once, beside the plan, in the background; None if that fails."""
+        try:
+            return await _ask(self._aside, problem, Effort(deterministic_seconds=0))
+        except Exception as error:  # noqa: BLE001 - the same
+            _log.warning("estimate given up", error=repr(error))
+            return None
+
     def close(self) -> None:
         """End the processes, whatever they are doing."""
         for pool in (self._pool, self._aside):

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from plimsoll.clock import Clock
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
@@ -45,6 +46,10 @@ class View(Protocol):
 
     def wrote_workload(self, item: WorkloadObject) -> None:
         """Take in an adopted workload as written."""
+        ...
+
+    def wrote_node_claim(self, claim: NodeClaim) -> None:
+        """Take in an ordered node as written."""
         ...
 
     def doubted(self, reference: Reference) -> None:

@@ -12,10 +12,13 @@ import pytest
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.karpenter.process import NODE_CLAIMS, Karpenter
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.operator_process import OperatorProcess, ensure_namespace
 from plimsoll_devcluster.processes.short_lives import operator_life
 from plimsoll_devcluster.waiting import wait_until
+from support.clusters.bought_nodes import a_pool_of
+from support.clusters.node_claims import NodeClaims
 from support.clusters.pod_history import PodHistory, creations, most_gpus
 from support.clusters.pod_lives import label, name_of, scale, wish
 from support.clusters.scene import Scene
@@ -55,6 +58,7 @@ IDENTITY = {
     "PLIMSOLL_IDENTITY": "mortal",
     "PLIMSOLL_LEASE_NAME": "mortal",
     "PLIMSOLL_ADOPTS_JOBS": "true",
+    "PLIMSOLL_BUYS_NODES": "true",
 }
 
 
@@ -303,6 +307,29 @@ def waits_as_adopted(scene: Scene, group: Manifest) -> bool:
 def has_no_gates(scene: Scene, group: Manifest) -> bool:
     pods = [scene.api.get(scene.path("Pod", f"{name_of(group)}-{number}")) for number in range(2)]
     return not any("schedulingGates" in pod["spec"] for pod in pods)
+
+
+def test_whatever_the_last_write_was_a_gang_gets_each_of_its_nodes_once(
+    karpenter: Karpenter, scene: Scene, mortal: Mortal
+) -> None:
+    del karpenter
+    NodeClaims(scene.api, scene.namespace).set_boot_time(0)
+    since = scene.api.get(NODE_CLAIMS)["metadata"]["resourceVersion"]
+    gang = a_training_job("gang", workers=3, gpus=8)
+    scene.apply(a_pool_of("h100", idleTime="1s"), gang)
+    begun = mortal.die_after_every_write(lambda: runs(scene, gang))
+    ordered = [each["metadata"]["name"] for each in scene.api.items(NODE_CLAIMS)]
+    scene.delete(gang)
+    ended = mortal.die_after_every_write(lambda: not scene.api.items(NODE_CLAIMS))
+    assert sorted(ordered) == ["h100-1", "h100-2", "h100-3"]
+    assert begun >= 8, "that it waits; three nodes; status, Service, three pods; it runs"
+    assert ended >= 6, "each node is closed, and given back"
+    made: list[str] = []
+    for event in scene.api.watch(NODE_CLAIMS, since):
+        made += [event["object"]["metadata"]["name"]] if event["type"] == "ADDED" else []
+        if event["type"] == "DELETED":
+            break
+    assert sorted(made) == sorted(ordered), "none was ordered twice"
 
 
 def asks_for_gpus(pod: Manifest) -> bool:

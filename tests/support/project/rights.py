@@ -30,11 +30,9 @@ def rules_in(file: Path) -> list[dict[str, Any]]:
 
 
 def cluster_rules() -> list[dict[str, Any]]:
-    """Return what the operator may do in the whole cluster, unless Jobs are left out."""
-    return [
-        *rules_in(_FILES / "cluster-role-rules.yaml"),
-        *rules_in(_FILES / "adoption-rules.yaml"),
-    ]
+    """Return what the operator may do in the whole cluster if it may do all that it can."""
+    names = ("cluster-role", "adoption", "provisioning")
+    return [rule for name in names for rule in rules_in(_FILES / f"{name}-rules.yaml")]
 
 
 def own_rules() -> list[dict[str, Any]]:

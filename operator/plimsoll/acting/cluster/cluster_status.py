@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from plimsoll.acting.cluster.energy_status import ENERGY_SIGNAL_MEASURED, energy_status
 from plimsoll.acting.cluster.power_status import power_status
 from plimsoll.acting.conditions.conditions import Fact, with_facts, without
 from plimsoll.acting.conditions.unreadable import ACCEPTED
-from plimsoll.api.gpu_pool import GPUPool, GPUPoolStatus
+from plimsoll.api.gpu_pool import GPUPool, GPUPoolStatus, ProvisioningStatus
 from plimsoll.api.job_queue import JobQueue, JobQueueStatus, QuotaUsage
 from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.placement_policy import (
@@ -36,17 +37,25 @@ from plimsoll_placement.problem import Problem
 ClusterStatus = GPUPoolStatus | JobQueueStatus | PowerDomainStatus | PlacementPolicyStatus
 ClusterResource = GPUPool | JobQueue | PowerDomain | PlacementPolicy
 MOST_ACTIONS = 512
+NOTHING_ORDERED: Final[Mapping[str, ProvisioningStatus]] = {}
 
 
 def cluster_statuses(
-    snapshot: Snapshot, problem: Problem, plan: Plan, reactions: Iterable[Reaction]
+    snapshot: Snapshot,
+    problem: Problem,
+    plan: Plan,
+    reactions: Iterable[Reaction],
+    ordered: Mapping[str, ProvisioningStatus] = NOTHING_ORDERED,
 ) -> Iterator[tuple[ClusterResource, ClusterStatus]]:
-    """The new status of each cluster-wide resource whose status has changed."""
+    """The new status of each cluster-wide resource whose status has changed.
+
+    `ordered`: what is being bought for pools, by their names.
+    """
     held, used = _held(problem), _milli_by_node(problem)
     observations = Observations(snapshot, problem)
     statuses: list[tuple[ClusterResource, ClusterStatus]] = [
         *((queue, _queue(queue, snapshot, problem, held)) for queue in snapshot.queues),
-        *((pool, _pool(pool, snapshot, used, observations)) for pool in snapshot.pools),
+        *((pool, _pool(pool, snapshot, used, observations, ordered)) for pool in snapshot.pools),
         *((each.domain, _domain(each, snapshot, observations)) for each in reactions),
     ]
     if snapshot.policy is not None:
@@ -143,7 +152,11 @@ def _in_queue(queue: str, name: str, problem: Problem) -> bool:
 
 
 def _pool(
-    pool: GPUPool, snapshot: Snapshot, used: dict[str, int], observations: Observations
+    pool: GPUPool,
+    snapshot: Snapshot,
+    used: dict[str, int],
+    observations: Observations,
+    ordered: Mapping[str, ProvisioningStatus],
 ) -> GPUPoolStatus:
     nodes = snapshot.nodes_by_pool[pool.metadata.name]
     types = sorted({offer.gpu_type for node in nodes for offer in node.offers})
@@ -154,6 +167,7 @@ def _pool(
     return GPUPoolStatus(
         spot=spot_history(pool, nodes, snapshot.now),
         power=pool_power(pool, observations),
+        provisioning=ordered.get(pool.metadata.name),
         observed_generation=pool.metadata.generation,
         conditions=_conditions(pool, [ready], snapshot.now),
         gpu_type=pool.spec.gpu_type or (types[0] if alike else ""),

@@ -9,6 +9,7 @@ from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.dispatch import Dispatch
 from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.control.procurement import Procurement
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.planning.actions import Admit, Preempt
@@ -45,7 +46,8 @@ class Scene:
         client = KubeClient(twin.api)
         loop = Loop(twin, twin.solver, asyncio.Event(), recorder=Recorder(None))
         self.writer = Writer(client, client, EventRecorder(client), loop)
-        self._dispatch = Dispatch(twin, Faults(), Reactions(), terms=LoopTerms())
+        procurement = Procurement(twin.solver, SYSTEM, lambda: None, buys=False)
+        self._dispatch = Dispatch(twin, Faults(), Reactions(), procurement, terms=LoopTerms())
         self.adopt()
 
     def adopt(self) -> None:

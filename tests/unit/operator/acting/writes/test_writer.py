@@ -15,11 +15,13 @@ from plimsoll.acting.writes.writer import (
     Writer,
     rest_seconds,
 )
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.kinds import JobStatus
 from plimsoll.clock import SYSTEM, Clock
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.target_reading import TARGET_LIMITS
@@ -67,6 +69,15 @@ class Heard:
 
     def wrote_workload(self, item: WorkloadObject) -> None:
         """Nothing here adopts workloads."""
+
+    def wrote_node_claim(self, claim: NodeClaim) -> None:
+        """Nothing here buys nodes."""
+
+    def order_failed(self, pool: GPUPool, name: str) -> None:
+        """Nothing here buys nodes."""
+
+    def name_taken(self, name: str) -> None:
+        """Nothing here buys nodes."""
 
     def doubted(self, reference: Reference) -> None:
         self.doubts.append(reference)

@@ -1,0 +1,1 @@
+"""The nodes that are bought and given back."""

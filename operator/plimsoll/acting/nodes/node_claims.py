@@ -1,0 +1,82 @@
+"""The Karpenter NodeClaim that orders a node of a pool.
+
+It belongs to no NodePool, so Karpenter launches it and leaves it alone until it is deleted.
+"""
+
+from collections.abc import Container, Iterator
+from itertools import count
+from typing import Any, Final
+
+from plimsoll.api.definition import API_VERSION
+from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
+from plimsoll.kube.http.resources import NODE_CLAIMS
+from plimsoll.naming import shortened
+from plimsoll.planning.provisioning.future_nodes import future_labels
+
+_CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+_OPTIONS: Final = {"OnDemand": "on-demand", "Spot": "spot", "Reserved": "reserved"}
+_REQUIRED: Final = frozenset(
+    {
+        _CAPACITY_TYPE,
+        "kubernetes.io/arch",
+        "kubernetes.io/os",
+        "node.kubernetes.io/instance-type",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+"""Labels that the provider sets by what it launches: they are required, not set."""
+_DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+_LONGEST_POOL: Final = 50
+_GPU: Final = "nvidia.com/gpu"
+
+Manifest = dict[str, Any]
+
+
+def next_name(pool: GPUPool, taken: Container[str]) -> str:
+    """The first free name of an order: the same after a restart, so that none is made twice."""
+    name = pool.metadata.name
+    base = name if len(name) <= _LONGEST_POOL else shortened(name, _LONGEST_POOL)
+    return next(each for n in count(1) if (each := f"{base}-{n}") not in taken)
+
+
+def node_claim(pool: GPUPool, template: NodeClaimTemplate, name: str) -> Manifest:
+    """The NodeClaim by which a node of the pool is ordered."""
+    labels = future_labels(pool)
+    stated = [each.wire() for each in template.spec.requirements]
+    return {
+        "apiVersion": NODE_CLAIMS.api_version,
+        "kind": "NodeClaim",
+        "metadata": {
+            "name": name,
+            "labels": {key: value for key, value in labels.items() if key not in _REQUIRED},
+            "annotations": {_DO_NOT_DISRUPT: "true", **template.metadata.annotations},
+            "ownerReferences": [_owner(pool)],
+        },
+        "spec": {
+            "expireAfter": template.spec.expire_after,
+            **template.spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+            "requirements": [*stated, *_added(pool, template)],
+            "resources": {"requests": {_GPU: str(pool.spec.gpus_per_node)}},
+        },
+    }
+
+
+def _added(pool: GPUPool, template: NodeClaimTemplate) -> Iterator[Manifest]:
+    """What the pool requires beyond its template."""
+    stated = {each.key for each in template.spec.requirements}
+    required = {_CAPACITY_TYPE: _OPTIONS[pool.spec.capacity_type], **future_labels(pool)}
+    for key, value in sorted(required.items()):
+        if key in _REQUIRED and key not in stated:
+            yield {"key": key, "operator": "In", "values": [value]}
+
+
+def _owner(pool: GPUPool) -> Manifest:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": pool.kind,
+        "name": pool.metadata.name,
+        "uid": pool.metadata.uid,
+        "controller": True,
+    }

@@ -1,0 +1,275 @@
+"""Buy nodes for the jobs that a plan leaves waiting, and give idle ones back.
+
+What to buy is worked out beside the loop, whenever the plan or the orders have changed, and acted
+on only if no order has come or gone meanwhile: nothing is bought twice.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from plimsoll.acting.nodes.node_claims import next_name
+from plimsoll.acting.writes.node_claims import Buy
+from plimsoll.acting.writes.writer import Writer
+from plimsoll.api.gpu_pool import GPUPool, ProvisioningStatus
+from plimsoll.clock import Clock
+from plimsoll.control.current_plan import CurrentPlan
+from plimsoll.control.solver import Solver
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.actions import Hold
+from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.future_nodes import (
+    FutureNode,
+    coming_orders,
+    future_nodes,
+    hourly_price,
+    present_nodes,
+    template_of,
+)
+from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes, Reopen
+from plimsoll.planning.provisioning.purchases import (
+    Offer,
+    Purchases,
+    bought,
+    fewest,
+    is_no_worse,
+    offer_to,
+    purchases,
+    spent_per_hour,
+    with_fewer,
+)
+from plimsoll.planning.provisioning.sentences import could_start_on, waits_for_nodes
+from plimsoll.planning.provisioning.shortages import Shortages
+from plimsoll.vocabulary import metrics
+from plimsoll.vocabulary.reasons import Reason
+from plimsoll_placement.model import Placements
+from plimsoll_placement.problem import Problem
+
+PAUSE_SECONDS: Final = 1.0
+"""Between two looks at what to buy."""
+TRIES: Final = 3
+"""How often it is tried to buy fewer nodes for the same jobs."""
+
+_Orders = frozenset[tuple[str, str, bool, bool]]
+"""All orders, and how far they have come."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """What decides what to buy, beside the plan."""
+
+    orders: _Orders
+    pools: frozenset[tuple[str, int]]
+    """The pools by uid, and the versions of their specs."""
+    blocked: frozenset[str]
+    left: float | None
+    """How much more nodes may cost an hour; None: there is no limit."""
+    may_buy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What is being worked out, or has been, and for which plan."""
+
+    plan: Problem
+    basis: _Basis
+    task: "asyncio.Task[Purchases | None]"
+
+
+class Procurement:
+    """Takes a turn after each of the loop's; without `buys` it only says what it would buy."""
+
+    def __init__(
+        self, solver: Solver, clock: Clock, woken: Callable[[], None], *, buys: bool
+    ) -> None:
+        self._solver, self._clock, self._woken, self._buys = solver, clock, woken, buys
+        self._builder, self._idle, self.shortages = ProblemBuilder(), IdleNodes(), Shortages()
+        self._begun: _Begun | None = None
+        self._found = Purchases()
+        self._is_new = False
+        self._began_at = 0.0
+        self._taken: set[str] = set()
+        """Names of orders that others have used."""
+
+    def turn(self, snapshot: Snapshot, current: CurrentPlan, writer: Writer) -> None:
+        """Say what has become of orders; order, give back, and begin to look for what to buy."""
+        if not any(pool.spec.provisioning for pool in snapshot.pools):
+            self._found, self._is_new = Purchases(), False
+            return
+        self._tell(snapshot, writer)
+        self._take_result(snapshot)
+        if self._may_buy(snapshot):
+            self._order(snapshot, writer)
+            self._give_back(snapshot, current, writer)
+        self._begin(snapshot, current, writer)
+
+    def _may_buy(self, snapshot: Snapshot) -> bool:
+        return self._buys and snapshot.can_order and not snapshot.advises
+
+    def explained(self, holds: Iterable[Hold], snapshot: Snapshot) -> Iterator[Hold]:
+        """The holds, which also say what the jobs have to do with nodes that are not there yet."""
+        for hold in holds:
+            nodes = self._found.waiting.get(hold.job)
+            unpaid = self._found.unpaid.get(hold.job)
+            if nodes is not None:
+                yield self._with_nodes(hold, nodes, snapshot)
+            elif unpaid is not None:
+                left = _left_per_hour(snapshot) or 0.0
+                why = f"purchasing.mostPerHour of the PlacementPolicy leaves {left:.2f}"
+                yield could_start_on(hold, unpaid, why)
+            else:
+                yield hold
+
+    def _with_nodes(self, hold: Hold, nodes: tuple[FutureNode, ...], snapshot: Snapshot) -> Hold:
+        if not self._buys:
+            return could_start_on(hold, nodes, "this operator may not buy nodes")
+        if not snapshot.can_order:
+            return could_start_on(hold, nodes, "Karpenter is not installed")
+        if snapshot.advises:
+            return could_start_on(hold, nodes, "plans are only advice")
+        return waits_for_nodes(hold, nodes)
+
+    def statuses(self, snapshot: Snapshot) -> Mapping[str, ProvisioningStatus]:
+        """What the status of each pool says that may grow."""
+        found = {
+            pool.metadata.name: self.shortages.status(pool, snapshot) for pool in snapshot.pools
+        }
+        return {name: status for name, status in found.items() if status is not None}
+
+    def name_taken(self, name: str) -> None:
+        """Something else has the name of an order."""
+        self._taken.add(name)
+        self.shortages.given_up(name)
+
+    def order_failed(self, pool: GPUPool, name: str) -> None:
+        """A node could not be ordered under this name."""
+        self.shortages.given_up(name)
+        self.shortages.failed(pool.metadata.name, self._clock.now())
+
+    def _tell(self, snapshot: Snapshot, writer: Writer) -> None:
+        """Say what has become of orders."""
+        news = self.shortages.see(snapshot, writer.node_claims.under_way)
+        for pool in snapshot.pools:
+            name = pool.metadata.name
+            if name in news.arrived:
+                text = f"NodeClaim {', '.join(news.arrived[name])}: its node takes pods"
+                writer.node_claims.say(pool, Reason.NODE_ARRIVED, text)
+            if name in news.failed:
+                metrics.NODE_SHORTAGES.labels(name).inc(len(news.failed[name]))
+                until = self.shortages.until(name)
+                text = (
+                    f"NodeClaim {', '.join(news.failed[name])} is gone before its node has come:"
+                    f" other pools are tried, and this one again at {until:%H:%M:%S} UTC"
+                )
+                writer.node_claims.say(pool, Reason.NODE_NOT_TO_BE_HAD, text, warning=True)
+
+    def _take_result(self, snapshot: Snapshot) -> None:
+        begun = self._begun
+        if begun is None or not begun.task.done() or begun.task.cancelled():
+            return
+        found = begun.task.result() if begun.task.exception() is None else None
+        if found is not None and found is not self._found:
+            self._found, self._is_new = found, begun.basis == self._basis(snapshot)
+
+    def _order(self, snapshot: Snapshot, writer: Writer) -> None:
+        """Order what was found to be bought, once, and what pools lack of their fewest nodes."""
+        if writer.node_claims.under_way:
+            return
+        wanted = Counter(self._found.nodes) if self._is_new else Counter[str]()
+        self._is_new = False
+        blocked = self.shortages.blocked(snapshot.now)
+        left = _left_per_hour(snapshot)
+        taken = {*self._taken, *(order.name for order in snapshot.orders)}
+        for pool in snapshot.pools:
+            terms, template, name = pool.spec.provisioning, template_of(pool), pool.metadata.name
+            if terms is None or template is None or name in blocked:
+                continue
+            there = len(present_nodes(pool, snapshot)) + len(coming_orders(pool, snapshot))
+            number = max(wanted[name], terms.min - there)
+            for _ in range(min(number, terms.max - there)):
+                if left is not None:
+                    left -= hourly_price(pool)
+                    if left < 0:
+                        return
+                order = next_name(pool, taken)
+                taken.add(order)
+                self.shortages.ordered(order, name)
+                writer.node_claims.submit([Buy(pool, template, order)])
+
+    def _give_back(self, snapshot: Snapshot, current: CurrentPlan, writer: Writer) -> None:
+        before = current.before
+        planned = (each for job in (before.jobs if before else ()) for each in job.running)
+        wanted = {name for each in planned for name in each.nodes} | self._found.kept
+        for change in self._idle.due(snapshot, wanted):
+            match change:
+                case GiveBack():
+                    self.shortages.given_up(change.order.name)
+                    if change.in_vain and not writer.node_claims.under_way:
+                        self.shortages.failed(change.order.pool, self._clock.now())
+                    writer.node_claims.submit([change])
+                case Close() | Reopen() if not writer.nodes.is_busy:
+                    writer.nodes.submit([change])
+                case _:
+                    pass
+
+    def _begin(self, snapshot: Snapshot, current: CurrentPlan, writer: Writer) -> None:
+        """Work out what to buy, if that may have changed."""
+        plan, now = current.settled, self._clock.monotonic()
+        is_busy = self._begun is not None and not self._begun.task.done()
+        if plan is None or is_busy or writer.node_claims.under_way:
+            return
+        basis, begun = self._basis(snapshot), self._begun
+        if begun is not None and begun.basis == basis and begun.plan == plan:
+            return
+        early = self._began_at + PAUSE_SECONDS - now
+        if early > 0:
+            asyncio.get_running_loop().call_later(early, self._woken)
+            return
+        self._began_at = now
+        future = future_nodes(snapshot, basis.blocked, to_buy=basis.may_buy)
+        offer = offer_to(snapshot, plan, future, self._builder)
+        task = asyncio.create_task(worked_out(self._solver, offer, basis.left))
+        task.add_done_callback(lambda _: self._woken())
+        self._begun = _Begun(plan, basis, task)
+
+    def _basis(self, snapshot: Snapshot) -> _Basis:
+        return _Basis(
+            frozenset((o.name, o.node, o.arrived, o.leaving) for o in snapshot.orders),
+            frozenset((p.metadata.uid, p.metadata.generation) for p in snapshot.pools),
+            self.shortages.blocked(snapshot.now),
+            _left_per_hour(snapshot),
+            self._may_buy(snapshot),
+        )
+
+
+async def worked_out(solver: Solver, offer: Offer | None, left: float | None) -> Purchases | None:
+    """What to buy for no more than what is left an hour; None if that could not be worked out."""
+    if offer is None:
+        return Purchases()
+    found = await _placed(solver, offer)
+    if found is None:
+        return None
+    most, least = bought(offer, found), fewest(offer, found)
+    for _ in range(TRIES):
+        if most == least:
+            break
+        better = await _placed(solver, with_fewer(offer, least))
+        if better is not None and is_no_worse(offer, better, found):
+            found = better
+            break
+        least = Counter({pool: -(-(least[pool] + most[pool]) // 2) for pool in most})
+    return purchases(offer, found, left)
+
+
+async def _placed(solver: Solver, offer: Offer) -> Placements | None:
+    solution = await solver.estimate(offer.problem)
+    return None if solution is None else solution.placements
+
+
+def _left_per_hour(snapshot: Snapshot) -> float | None:
+    """How much more nodes may cost an hour; None: there is no limit."""
+    policy = snapshot.policy
+    most = None if policy is None else policy.spec.purchasing.most_per_hour
+    return None if most is None else float(most) - spent_per_hour(snapshot)

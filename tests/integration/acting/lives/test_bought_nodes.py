@@ -1,0 +1,220 @@
+"""Nodes are bought for jobs that wait, from Karpenter itself, and given back once they are idle."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.fake_nodes import CAPACITY_TYPE, NODES, fake_node
+from plimsoll_devcluster.karpenter.instance_types import (
+    ON_DEMAND,
+    ONE_L4,
+    SPOT,
+)
+from plimsoll_devcluster.karpenter.process import NODE_CLAIMS, NODE_POOLS, Karpenter, Limit
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.waiting import wait_until
+from support.clusters.bought_nodes import a_pool_of
+from support.clusters.node_claims import NodeClaims
+from support.clusters.scene import SECONDS, Scene, gpu_limits
+from support.objects.bought_nodes import LABEL
+from support.objects.job_manifests import a_policy, a_training_job
+from support.objects.karpenter import a_node_pool
+
+OPERATOR_ENVIRONMENT = {"PLIMSOLL_BUYS_NODES": "true"}
+pytestmark = pytest.mark.usefixtures("karpenter_process")  # it serves the kind
+
+
+@pytest.fixture
+def claims(karpenter: Karpenter, scene: Scene) -> NodeClaims:
+    """What Karpenter has; its nodes come up at once."""
+    del karpenter
+    found = NodeClaims(scene.api, scene.namespace)
+    found.set_boot_time(0)
+    return found
+
+
+def orders(api: ApiServer) -> list[str]:
+    """The names of all NodeClaims."""
+    return sorted(each["metadata"]["name"] for each in api.items(NODE_CLAIMS))
+
+
+def pool_events(scene: Scene, pool: str, reason: str) -> list[Manifest]:
+    """Wait until something was said of a pool for this reason; the Events that say it."""
+    uid = scene.api.get(scene.path("GPUPool", pool))["metadata"]["uid"]
+    path = f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid={uid}"
+
+    def said() -> list[Manifest]:
+        return [each for each in scene.api.items(path) if each["reason"] == reason]
+
+    return wait_until(said, timeout_seconds=SECONDS, what=f"{pool}: {reason} is said")
+
+
+def until_given_back(scene: Scene) -> None:
+    """Wait until there is neither a NodeClaim nor a node of one."""
+
+    def nothing_is_left() -> bool:
+        nodes = scene.api.items(NODES)
+        return not orders(scene.api) and not any(LABEL in n["metadata"]["labels"] for n in nodes)
+
+    wait_until(nothing_is_left, timeout_seconds=SECONDS, what="all nodes are given back")
+
+
+def labels_of(scene: Scene, nodes: Sequence[str], label: str) -> list[str]:
+    """What a label says on each of these nodes."""
+    return sorted(
+        scene.api.get(f"{NODES}/{name}")["metadata"]["labels"][label] for name in {*nodes}
+    )
+
+
+def test_a_gang_that_fits_nowhere_gets_nodes_which_go_when_it_has_gone(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    del claims
+    gang, pool = a_training_job("gang", workers=2, gpus=8), a_pool_of("h100")
+    scene.apply(pool, gang)
+    running = scene.running(gang)
+    assert len({*running.nodes}) == 2
+    assert orders(scene.api) == ["h100-1", "h100-2"]
+    (said,) = {event["note"] for event in scene.events(gang, "Provisioning")}
+    assert said.startswith("waits for 2 nodes of GPUPool h100")
+    assert gpu_limits(running.pods) == [{"nvidia.com/gpu": "8"}] * 2
+    scene.delete(gang)
+    until_given_back(scene)
+    assert scene.operator.metric("plimsoll_plans_refused_total") in (None, 0)
+
+
+def test_jobs_share_a_node_as_far_as_they_fit_on_it(scene: Scene, claims: NodeClaims) -> None:
+    del claims
+    jobs = [a_training_job(f"job-{n}", gpus=2) for n in range(4)]
+    scene.apply(a_pool_of("h100"), *jobs)
+    nodes = {node for job in jobs for node in scene.running(job).nodes}
+    assert len(nodes) == 1
+    assert orders(scene.api) == ["h100-1"]
+
+
+def test_of_four_nodes_three_can_be_had_and_the_fourth_comes_from_elsewhere(
+    scene: Scene, karpenter: Karpenter, claims: NodeClaims
+) -> None:
+    del claims
+    karpenter.limit(Limit(3, zone="zone-a"))
+    gang = a_training_job("gang", workers=4, gpus=8)
+    near, far = a_pool_of("near", price="2"), a_pool_of("far", zone="zone-b", price="3")
+    scene.apply(near, far, gang)
+    running = scene.running(gang)
+    assert labels_of(scene, running.nodes, LABEL) == ["far", "near", "near", "near"]
+    (said,) = pool_events(scene, "near", "NodeNotToBeHad")
+    assert said["message"].startswith("NodeClaim near-")
+
+
+def test_spot_that_is_short_is_replaced_by_what_is_on_demand(
+    scene: Scene, karpenter: Karpenter, claims: NodeClaims
+) -> None:
+    del claims
+    karpenter.limit(Limit(0, capacity_type=SPOT))
+    job = a_training_job("job", gpus=8, spot={"allowed": True})
+    spot, steady = a_pool_of("spot", option="Spot", price="1"), a_pool_of("steady", price="3")
+    scene.apply(spot, steady, job)
+    running = scene.running(job)
+    assert labels_of(scene, running.nodes, CAPACITY_TYPE) == [ON_DEMAND]
+    assert pool_events(scene, "spot", "NodeNotToBeHad")
+
+
+def test_no_more_is_spent_than_the_budget(scene: Scene, claims: NodeClaims) -> None:
+    del claims
+    first, second = (a_training_job(name, gpus=8) for name in ("first", "second"))
+    scene.apply(a_policy(purchasing={"mostPerHour": "20"}), a_pool_of("h100", price="2"), first)
+    scene.running(first)
+    scene.apply(second)
+    wait_until(
+        lambda: "mostPerHour" in scene.status(second).get("message", ""),
+        timeout_seconds=SECONDS,
+        what="it says that the budget is used up",
+    )
+    assert (
+        "for 16.00 an hour: purchasing.mostPerHour of the PlacementPolicy leaves 4.00"
+        in (scene.status(second)["message"])
+    )
+    assert orders(scene.api) == ["h100-1"]
+    scene.apply(a_policy(purchasing={"mostPerHour": "32"}))
+    scene.running(second)
+
+
+def test_a_node_that_boots_is_waited_for_and_not_bought_again(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    hour = timedelta(hours=1)
+    claims.set_boot_time(int(hour.total_seconds()))
+    job, pool = a_training_job("job", gpus=8), a_pool_of("h100")
+    scene.apply(pool, job)
+    scene.until(job, reason="Provisioning")
+    wait_until(
+        lambda: ", ordered at" in scene.status(job)["message"],
+        timeout_seconds=SECONDS,
+        what="it says since when",
+    )
+    other = a_training_job("other", gpus=8, queue="unknown")
+    scene.apply(other)
+    scene.until(other, reason="QueueNotFound")
+    assert orders(scene.api) == ["h100-1"]
+    assert scene.status(pool)["provisioning"]["ordered"] == ["h100-1"]
+
+
+def test_a_node_that_is_lost_while_it_comes_up_is_replaced_from_elsewhere(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    claims.set_boot_time(3600)
+    job, near = a_training_job("job", gpus=8), a_pool_of("near", price="2")
+    far = a_pool_of("far", zone="zone-b", price="3")
+    scene.apply(near, far, job)
+    wait_until(
+        lambda: orders(scene.api) == ["near-1"], timeout_seconds=SECONDS, what="it is ordered"
+    )
+    claims.set_boot_time(0)
+    scene.api.delete(f"{NODE_CLAIMS}/near-1")
+    running = scene.running(job)
+    assert labels_of(scene, running.nodes, LABEL) == ["far"]
+
+
+def test_the_fewest_nodes_are_there_without_any_job(scene: Scene, claims: NodeClaims) -> None:
+    del claims
+    pool = a_pool_of("l4", ONE_L4, min=2)
+    scene.apply(pool)
+    scene.until(pool, nodesReady=2)
+    assert orders(scene.api) == ["l4-1", "l4-2"]
+    scene.edit(pool, {"provisioning": {"min": 0}})
+    until_given_back(scene)
+
+
+def test_what_others_have_from_karpenter_is_left_alone(scene: Scene, claims: NodeClaims) -> None:
+    theirs = a_node_pool(
+        "theirs", ONE_L4, consolidationPolicy="WhenEmpty", consolidateAfter="Never"
+    )
+    scene.api.create(NODE_POOLS, theirs)
+    pod = claims.run(on={"karpenter.sh/nodepool": "theirs"})
+    node = claims.until_runs(pod)["spec"]["nodeName"]
+    before = orders(scene.api)
+    job = a_training_job("job", gpus=8)
+    scene.apply(a_pool_of("h100"), job)
+    scene.running(job)
+    scene.delete(job)
+    scene.api.delete(pod)
+    wait_until(
+        lambda: orders(scene.api) == before, timeout_seconds=SECONDS, what="ours are given back"
+    )
+    assert scene.api.exists(f"{NODES}/{node}")
+
+
+def test_a_claim_that_karpenter_refuses_is_told_on_the_pool(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    pool, job = a_pool_of("h100"), a_training_job("job", gpus=8)
+    wrong: Manifest = {"key": "example.com/rack", "operator": "In", "values": []}
+    pool["spec"]["provisioning"]["nodeClaim"]["spec"]["requirements"].append(wrong)
+    scene.apply(pool, job)
+    said, *_ = pool_events(scene, "h100", "OrderRefused")
+    assert "NodeClaim h100-1 cannot be created" in said["message"]
+    del claims
+    scene.add_nodes(fake_node("there"))
+    scene.running(job)
