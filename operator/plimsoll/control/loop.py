@@ -113,6 +113,7 @@ class Loop:
                 else:
                     self._solver.warm_up()
                     self._cluster_reporting.forget()
+                    self._procurement.forget()
             except Exception as error:  # noqa: BLE001 - the next turn starts from what is true
                 await self._recover(error, writer)
             took = self._clock.monotonic() - started

@@ -85,11 +85,15 @@ class Procurement:
         self, solver: Solver, clock: Clock, woken: Callable[[], None], *, buys: bool
     ) -> None:
         self._solver, self._clock, self._woken, self._buys = solver, clock, woken, buys
-        self._builder, self._idle, self.shortages = ProblemBuilder(), IdleNodes(), Shortages()
-        self._begun: _Begun | None = None
-        self._found = Purchases()
-        self._is_new = False
+        self._builder = ProblemBuilder()
         self._began_at = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: another replica has acted, or is about to."""
+        self._idle, self.shortages = IdleNodes(), Shortages()
+        self._begun: _Begun | None = None
+        self._found, self._is_new = Purchases(), False
         self._taken: set[str] = set()
         """Names of orders that others have used."""
 

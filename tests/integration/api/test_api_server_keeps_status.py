@@ -5,7 +5,12 @@ from decimal import Decimal
 
 import pytest
 
-from plimsoll.api.gpu_pool import GPUPoolStatus, MeasuredPower, SpotHistory
+from plimsoll.api.gpu_pool import (
+    GPUPoolStatus,
+    MeasuredPower,
+    ProvisioningStatus,
+    SpotHistory,
+)
 from plimsoll.api.inference_job import (
     BacklogStatus,
     InferenceJobStatus,
@@ -206,6 +211,14 @@ POOL = GPUPoolStatus(
     ),
     power=MeasuredPower(
         typical_watts=Decimal("512.345"), planned_watts=510, seconds=3600, observed_time=NOW
+    ),
+    provisioning=ProvisioningStatus(
+        ordered=("h100-1", "h100-2"),
+        failures=2,
+        retry_time=NOW,
+        cpu=Decimal("191.5"),
+        memory=Decimal(2**41),
+        dollars_per_hour=Decimal("110.08"),
     ),
 )
 DOMAIN = PowerDomainStatus(

@@ -21,6 +21,8 @@ from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
+from plimsoll_devcluster.karpenter.instance_types import ONE_L4
+from plimsoll_devcluster.karpenter.process import NODE_CLAIMS, Karpenter
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.credentials import write_secret
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
@@ -28,6 +30,8 @@ from plimsoll_devcluster.proxies.fault_kinds import Armed, Fault
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
 from plimsoll_devcluster.waiting import wait_until
+from support.clusters.bought_nodes import a_pool_of
+from support.clusters.node_claims import NodeClaims
 from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload
 from support.clusters.workload_lives import (
@@ -104,6 +108,7 @@ async def operator_behind(
             "KUBECONFIG": str(config),
             "PLIMSOLL_NAMESPACE": namespace,
             "PLIMSOLL_ADOPTS_JOBS": "true",
+            "PLIMSOLL_BUYS_NODES": "true",
         }
         operator = OperatorProcess(cluster.kubeconfig, environment)
         try:
@@ -212,6 +217,23 @@ def adopt_plain_pods(scene: Scene) -> None:
     )
 
 
+def buy_a_node(scene: Scene) -> None:
+    """Have the operator order a node, and give it back."""
+    NodeClaims(scene.api, scene.namespace).set_boot_time(0)
+    pool = a_pool_of("bought", ONE_L4, min=1, idleTime="1s")
+    # No job here tolerates that, so the node is idle.
+    taint = {"key": "example.com/nobody", "effect": "NoSchedule"}
+    pool["spec"]["provisioning"]["nodeClaim"]["spec"]["taints"] = [taint]
+    scene.apply(pool)
+    scene.until(pool, nodesReady=1)
+    scene.edit(pool, {"provisioning": {"min": 0}})
+    wait_until(
+        lambda: not scene.api.items(NODE_CLAIMS),
+        timeout_seconds=SEARCH_SECONDS,
+        what="the node is given back",
+    )
+
+
 def target(api: ApiServer, kind: str, namespace: str) -> str:
     """Have the operator scale a workload, and place its pods; the path of the job."""
     name = kind.lower()
@@ -248,9 +270,15 @@ async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], b
 
 @pytest.mark.usefixtures("all_controllers", "_cluster_of_the_examples")
 @asynchronous
-async def test_the_operator_has_just_the_rights_that_it_uses(
-    control_plane: Cluster, api: ApiServer, namespace: str, token: str, tmp_path: Path
+async def test_the_operator_has_just_the_rights_that_it_uses(  # noqa: PLR0913, PLR0917 - fixtures
+    karpenter: Karpenter,
+    control_plane: Cluster,
+    api: ApiServer,
+    namespace: str,
+    token: str,
+    tmp_path: Path,
 ) -> None:
+    del karpenter  # it makes the nodes that are bought
     proxy = FaultyProxy(endpoint(control_plane.kubeconfig))
     for edited in ("trainingjobs/gang", "inferencejobs/serve"):
         proxy.arm(Armed(Fault.CONFLICT, 1, within=f"/{edited}/status"))
@@ -264,6 +292,7 @@ async def test_the_operator_has_just_the_rights_that_it_uses(
         await asyncio.to_thread(adopt, Scene(api, namespace))
         await asyncio.to_thread(adopt_other_kinds, Scene(api, namespace))
         await asyncio.to_thread(adopt_plain_pods, Scene(api, namespace))
+        await asyncio.to_thread(buy_a_node, Scene(api, namespace))
         worker = api.get(f"/api/v1/namespaces/{namespace}/pods/finetune-bert-worker-0")
         await asyncio.to_thread(report_without_a_right, process, worker)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())
