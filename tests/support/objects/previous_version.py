@@ -42,7 +42,7 @@ def kept(manifest: Manifest) -> Manifest:
     copy: Manifest = json.loads(json.dumps(manifest))
     for field in GONE.get(manifest["kind"], ()):
         *parents, name = field.removeprefix(".").split(".")
-        at = reduce(dict[str, Any].__getitem__, parents, copy)
+        at: dict[str, Any] = reduce(lambda of, part: of.get(part, {}), parents, copy)
         at.pop(name, None)
     return copy
 
