@@ -4,34 +4,23 @@ from typing import Any
 
 import pytest
 
-from plimsoll.acting.jobs.training import training_step
-from plimsoll.acting.pods.occupancy import Occupancy
-from plimsoll.acting.step import Step, Turn, WorkloadWrites
+from plimsoll.acting.step import Step
 from plimsoll.api.parts.conditions import is_true
-from plimsoll.api.training_job import TrainingJobStatus
 from plimsoll.observe.snapshot import JobName
-from plimsoll.planning.actions import Action, Admit, Hold, Preempt, Resize
+from plimsoll.planning.actions import Admit, Hold, Preempt, Resize
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Assignment, GpuType, NodeName, RoleName
 from support.clusters.adopted_jobs import a_pod_of_job, a_stand_in, seen_job
-from support.clusters.seen import NAMESPACE, seen
+from support.clusters.adopted_steps import sent, status_of, stepped, writes
+from support.clusters.seen import NAMESPACE
 from support.objects.batch_jobs import GATE, a_batch_job
 from support.objects.job_manifests import a_gpu_pod
 
 NAME = JobName(f"TrainingJob/{NAMESPACE}/job-train")
 SUSPENDED = [{"type": "Suspended", "status": "True"}]
 RUNS: Manifest = {"suspend": False}
-
-
-def stepped(*manifests: Manifest, decided: Action | None = None) -> Step:
-    snapshot = seen(fake_node("a", gpus=4), fake_node("b", gpus=4), *manifests)
-    (view,) = snapshot.jobs
-    assert view.training is not None
-    actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
-    return training_step(view, view.training, Turn(snapshot, Occupancy(snapshot), decided=actions))
 
 
 def a_job(spec: Manifest | None = None, **status: Any) -> Manifest:  # noqa: ANN401 - a status
@@ -45,23 +34,8 @@ def placed_on(*nodes: str) -> tuple[Assignment, ...]:
     return tuple(Assignment(role, n, kind, (NodeName(node),)) for n, node in enumerate(nodes))
 
 
-def writes(step: Step) -> WorkloadWrites:
-    assert step.workload is not None
-    return step.workload
-
-
-def sent(step: Step) -> list[tuple[str, str, str]]:
-    found = writes(step).placed
-    return [(each.pod.name, each.node, each.labels["plimsoll.dev/replica"]) for each in found]
-
-
 def touches_no_pod(step: Step) -> bool:
     return not any((step.create, step.delete, step.service))
-
-
-def status_of(step: Step) -> TrainingJobStatus:
-    assert isinstance(step.status, TrainingJobStatus)
-    return step.status
 
 
 def test_a_job_that_gets_a_place_is_resumed_once_it_is_at_rest() -> None:

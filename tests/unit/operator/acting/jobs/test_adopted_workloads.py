@@ -4,17 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from plimsoll.acting.jobs.training import training_step
-from plimsoll.acting.pods.occupancy import Occupancy
-from plimsoll.acting.step import Step, Turn, WorkloadWrites
-from plimsoll.api.training_job import TrainingJobStatus
 from plimsoll.observe.snapshot import JobName
-from plimsoll.planning.actions import Action, Admit, Preempt
+from plimsoll.planning.actions import Admit, Preempt
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Assignment, GpuType, NodeName, RoleName
+from support.clusters.adopted_steps import sent, status_of, stepped, writes
 from support.clusters.adopted_workloads import (
     SUSPENDED,
     a_pod_of,
@@ -24,7 +20,7 @@ from support.clusters.adopted_workloads import (
     jobset_of,
     with_status,
 )
-from support.clusters.seen import NAMESPACE, seen
+from support.clusters.seen import NAMESPACE
 from support.objects.manifests import edited
 from support.objects.workloads import (
     a_jobset,
@@ -42,29 +38,6 @@ LONG_AGO, JUST_NOW = "2026-11-21T10:00:00Z", "2026-11-21T11:58:00Z"
 NO_LONGER: Manifest = {"metadata.labels": {}}
 INDEX = "training.kubeflow.org/replica-index"
 STARTED = {"startedTime": "2026-11-21T11:00:00Z"}
-
-
-def stepped(*manifests: Manifest, decided: Action | None = None) -> Step:
-    snapshot = seen(fake_node("a", gpus=4), fake_node("b", gpus=4), *manifests)
-    (view,) = snapshot.jobs
-    assert view.training is not None
-    actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
-    return training_step(view, view.training, Turn(snapshot, Occupancy(snapshot), decided=actions))
-
-
-def writes(step: Step) -> WorkloadWrites:
-    assert step.workload is not None
-    return step.workload
-
-
-def sent(step: Step) -> list[tuple[str, str, str]]:
-    found = writes(step).placed
-    return [(each.pod.name, each.node, each.labels["plimsoll.dev/replica"]) for each in found]
-
-
-def status_of(step: Step) -> TrainingJobStatus:
-    assert isinstance(step.status, TrainingJobStatus)
-    return step.status
 
 
 def placed_on(name: str, *nodes: str) -> Admit:

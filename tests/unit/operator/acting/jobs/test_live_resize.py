@@ -4,21 +4,19 @@ from typing import Any, Final
 
 import pytest
 
-from plimsoll.acting.jobs.training import training_step
-from plimsoll.acting.pods.occupancy import Occupancy
-from plimsoll.acting.step import Step, Turn, WorkloadWrites
+from plimsoll.acting.step import Step
 from plimsoll.acting.writes.workloads import operations
 from plimsoll.api.parts.conditions import condition
-from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
+from plimsoll.api.training_job import TrainingPlacement
 from plimsoll.observe.snapshot import JobName
-from plimsoll.planning.actions import Action, Resize
+from plimsoll.planning.actions import Resize
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Assignment, GpuType, NodeName, RoleName
+from support.clusters.adopted_steps import status_of, stepped, writes
 from support.clusters.adopted_workloads import a_pod_of, a_stand_in
-from support.clusters.seen import NAMESPACE, seen
+from support.clusters.seen import NAMESPACE
 from support.objects.manifests import edited
 from support.objects.workloads import a_ray_cluster, a_ray_job, asking, held, suspended
 
@@ -64,29 +62,11 @@ def on(*nodes: str) -> list[Manifest]:
     ]
 
 
-def stepped(*manifests: Manifest, decided: Action | None = None) -> Step:
-    snapshot = seen(fake_node("a", gpus=4), fake_node("b", gpus=4), *manifests)
-    (view,) = snapshot.jobs
-    assert view.training is not None
-    actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
-    return training_step(view, view.training, Turn(snapshot, Occupancy(snapshot), decided=actions))
-
-
 def resized(*places: tuple[int, str]) -> Resize:
     """A decision to have these workers, by their numbers and nodes."""
     role, kind = RoleName("worker"), GpuType(H100)
     found = (Assignment(role, number, kind, (NodeName(node),)) for number, node in places)
     return Resize(NAME, tuple(found), Reason.RESIZED, "resized")
-
-
-def writes(step: Step) -> WorkloadWrites:
-    assert step.workload is not None
-    return step.workload
-
-
-def status_of(step: Step) -> TrainingJobStatus:
-    assert isinstance(step.status, TrainingJobStatus)
-    return step.status
 
 
 def placement_of(step: Step) -> TrainingPlacement:

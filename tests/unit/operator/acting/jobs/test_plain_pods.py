@@ -8,7 +8,6 @@ from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Refusal, Step, Turn
 from plimsoll.acting.steps import Steps
 from plimsoll.api.parts.conditions import is_true
-from plimsoll.api.training_job import TrainingJobStatus
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Action, Admit, Hold, Migrate, Preempt
 from plimsoll.vocabulary.reasons import Reason
@@ -16,6 +15,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Assignment, GpuType, NodeName, RoleName
+from support.clusters.adopted_steps import status_of
 from support.clusters.adopted_workloads import a_stand_in
 from support.clusters.seen import NAMESPACE, seen
 from support.objects.job_manifests import a_gpu_pod
@@ -51,11 +51,6 @@ def stepped(*manifests: Manifest, decided: Action | None = None) -> Step:
 def placed_on(*nodes: str) -> tuple[Assignment, ...]:
     role, kind = RoleName("worker"), GpuType(H100)
     return tuple(Assignment(role, n, kind, (NodeName(node),)) for n, node in enumerate(nodes))
-
-
-def status_of(step: Step) -> TrainingJobStatus:
-    assert isinstance(step.status, TrainingJobStatus)
-    return step.status
 
 
 def sends(step: Step) -> list[tuple[str, str]]:
