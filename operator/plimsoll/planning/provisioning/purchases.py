@@ -5,10 +5,11 @@ their way, and onto nodes that could be bought; what of the last they use is bou
 paid for. They are few and mostly alike, so greedy's placements are good enough.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.cluster import MOST_MICRODOLLARS
 from plimsoll.planning.problem.build import plan_input_of, wants_place
@@ -26,6 +27,11 @@ class Offer:
 
     problem: Problem
     future: Mapping[NodeName, FutureNode]
+
+    @property
+    def to_buy(self) -> dict[NodeName, GPUPool]:
+        """The pools of those that are still to be bought."""
+        return {name: each.pool for name, each in self.future.items() if each.order is None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +108,13 @@ def _priced(node: Node, future: FutureNode | None, problem: Problem) -> Node:
 
 
 def with_fewer(offer: Offer, most: Mapping[str, int]) -> Offer:
-    """The same with at most so many nodes to be bought of the pools that are named."""
+    """The same with at most so many nodes to be bought of each pool; none of one not named."""
     left = Counter(most)
     shut: set[NodeName] = set()
-    for name, each in offer.future.items():
-        pool = each.pool.metadata.name
-        if each.order is None and pool in most:
-            if left[pool] <= 0:
-                shut.add(name)
-            left[pool] -= 1
+    for node, pool in offer.to_buy.items():
+        left[pool.metadata.name] -= 1
+        if left[pool.metadata.name] < 0:
+            shut.add(node)
     nodes = (replace(n, open=False) if n.name in shut else n for n in offer.problem.nodes)
     return replace(offer, problem=replace(offer.problem, nodes=tuple(nodes)))
 
@@ -118,37 +122,31 @@ def with_fewer(offer: Offer, most: Mapping[str, int]) -> Offer:
 def bought(offer: Offer, placements: Placements) -> Counter[str]:
     """How many nodes of each pool placements take that are still to be bought."""
     used = {name for each in placements.values() for name in _names(each)}
-    future = (offer.future[name] for name in used if name in offer.future)
-    return Counter(each.pool.metadata.name for each in future if each.order is None)
+    return Counter(p.metadata.name for node, p in offer.to_buy.items() if node in used)
 
 
 def fewest(offer: Offer, placements: Placements) -> Counter[str]:
     """How many nodes of each pool hold the GPUs that placements take of those to be bought."""
-    taken: defaultdict[str, int] = defaultdict(int)
-    size: dict[str, int] = {}
-    for job, name in _placed_on_future(offer, placements):
-        future = offer.future[name]
-        if future.order is None:
-            pool = future.pool
-            taken[pool.metadata.name] += job
-            size[pool.metadata.name] = 1000 * (pool.spec.gpus_per_node or 1)
-    return Counter({name: -(-milli // size[name]) for name, milli in taken.items()})
+    to_buy, taken = offer.to_buy, Counter[str]()
+    for milli, node in _pods(offer.problem, placements):
+        if node in to_buy:
+            taken[to_buy[node].metadata.name] += milli
+    sizes = {pool.metadata.name: 1000 * (pool.spec.gpus_per_node or 1) for pool in to_buy.values()}
+    return Counter({name: -(-milli // sizes[name]) for name, milli in taken.items()})
 
 
-def _placed_on_future(offer: Offer, placements: Placements) -> Iterator[tuple[int, NodeName]]:
-    """The milli-GPUs of each pod on a node that is not there yet, and the node."""
-    for job in offer.problem.jobs:
-        if job.running:
-            continue
-        for assignment in placements.get(job.name, ()):
+def _pods(problem: Problem, placements: Placements) -> Iterator[tuple[int, NodeName]]:
+    """The milli-GPUs of each pod of the jobs that wait, and its node."""
+    for job in problem.jobs:
+        for assignment in () if job.running else placements.get(job.name, ()):
             milli = job.role(assignment.role).shape.gpu_milli
-            yield from ((milli, name) for name in assignment.nodes if name in offer.future)
+            yield from ((milli, node) for node in assignment.nodes)
 
 
 def is_no_worse(offer: Offer, some: Placements, others: Placements) -> bool:
-    """Whether some placements let all jobs start that others let start."""
+    """Whether some placements give each job that waits as many replicas as others give it."""
     waiting = (job.name for job in offer.problem.jobs if not job.running)
-    return all(some.get(name) or not others.get(name) for name in waiting)
+    return all(len(some.get(name, ())) >= len(others.get(name, ())) for name in waiting)
 
 
 def purchases(offer: Offer, placements: Placements, most_per_hour: float | None) -> Purchases:

@@ -81,6 +81,12 @@ def test_the_cheaper_pool_is_taken_and_the_other_where_it_is_short() -> None:
     assert bought(dear, cheap, job, other) == {"cheap": 1, "dear": 1}
 
 
+def test_jobs_that_leave_gaps_do_not_go_to_a_dearer_pool_for_that() -> None:
+    cheap, dear = a_growing_pool("cheap", price="1"), a_growing_pool("dear", price="3")
+    jobs = [a_training_job(f"job-{n}", gpus=5) for n in range(3)]
+    assert bought(dear, cheap, *jobs) == {"cheap": 3}
+
+
 def test_a_job_gets_only_what_it_can_run_on() -> None:
     small = a_growing_pool("small", gpu_type=L4, gpus=1, price="1")
     only = a_training_job("job", gpus=1, accelerators=[{"type": H100}])
@@ -107,6 +113,11 @@ def test_nothing_is_bought_beyond_what_a_queue_may_have() -> None:
 def test_a_service_gets_nodes_for_the_replicas_that_it_lacks() -> None:
     service = an_inference_job("serve", replicas=3, role={"gpusPerReplica": 8})
     assert bought(a_growing_pool(), a_node_of("h100", "there"), service) == {"h100": 2}
+
+
+def test_replicas_that_leave_gaps_all_get_their_nodes() -> None:
+    service = an_inference_job("serve", replicas=3, role={"gpusPerReplica": 5})
+    assert bought(a_growing_pool(), service) == {"h100": 3}
 
 
 def test_nodes_on_which_a_gang_waits_for_the_rest_are_kept() -> None:
