@@ -119,12 +119,14 @@ class Observer:
             namespaces={each.metadata.name: each.metadata.labels for each in objects.namespaces},
             refused=tuple(sorted(objects.refused, key=str)),
             adopted=adopted,
-            orders=self._orders_of(objects, resources.all(GPUPool)),
+            orders=self._orders_of(objects, all_pods, resources.all(GPUPool)),
             can_order=objects.node_claims is not None,
         )
 
-    def _orders_of(self, objects: Objects, pools: Sequence[GPUPool]) -> tuple[Order, ...]:
-        claims, pods = tuple(objects.node_claims or ()), tuple(objects.pods)
+    def _orders_of(
+        self, objects: Objects, pods: Sequence[Pod], pools: Sequence[GPUPool]
+    ) -> tuple[Order, ...]:
+        claims = tuple(objects.node_claims or ())
         if not claims:
             return ()
         return self._orders.of(lambda: orders_of(claims, pools, pods), claims, pools, pods)

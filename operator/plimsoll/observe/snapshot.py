@@ -273,6 +273,13 @@ class JobView:
         return is_bound and not self.is_over and self.resource.status.placement is not None
 
     @property
+    def placed_nodes(self) -> tuple[str, ...]:
+        """The node of each pod of its placement."""
+        placement = self.resource.status.placement
+        places = placement.assignments if placement else ()
+        return tuple(name for place in places for name in place.nodes)
+
+    @property
     def training(self) -> TrainingJob | None:
         """The job if it is a TrainingJob."""
         return self.resource if isinstance(self.resource, TrainingJob) else None

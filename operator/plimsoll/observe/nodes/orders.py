@@ -1,6 +1,6 @@
 """The nodes that Plimsoll has ordered, by the NodeClaims that its GPUPools own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -36,15 +36,15 @@ def orders_of(
     claims: Iterable[NodeClaim], pools: Iterable[GPUPool], pods: Iterable[Pod]
 ) -> tuple[Order, ...]:
     """The orders by name; NodeClaims that belong to no GPUPool are left out."""
-    owned = [(claim, pool) for claim in claims if (pool := _pool_of(claim, pools)) is not None]
+    names = {pool.metadata.uid: pool.metadata.name for pool in pools}
+    owned = [(claim, pool) for claim in claims if (pool := _pool_of(claim, names)) is not None]
     nodes = {claim.status.node_name for claim, _ in owned}
     busy = {pod.spec.node_name for pod in pods if pod.spec.node_name in nodes and _stays(pod)}
     found = (_order(claim, pool, busy) for claim, pool in owned)
     return tuple(sorted(found, key=lambda order: order.name))
 
 
-def _pool_of(claim: NodeClaim, pools: Iterable[GPUPool]) -> str | None:
-    names = {pool.metadata.uid: pool.metadata.name for pool in pools}
+def _pool_of(claim: NodeClaim, names: Mapping[str, str]) -> str | None:
     owner = claim.metadata.controller
     return None if owner is None else names.get(owner.uid)
 

@@ -51,14 +51,8 @@ def _awaited_nodes(snapshot: Snapshot, uids: set[str]) -> set[str]:
         name
         for view in snapshot.present
         if not view.is_over
-        for name in Counter(_places(view)) - Counter(_there(view, uids))
+        for name in Counter(view.placed_nodes) - Counter(_there(view, uids))
     }
-
-
-def _places(view: JobView) -> Iterator[str]:
-    placement = view.resource.status.placement
-    for each in placement.assignments if placement else ():
-        yield from each.nodes
 
 
 def _there(view: JobView, uids: set[str]) -> Iterator[str]:

@@ -1,11 +1,13 @@
 """The nodes that pools could have: those that are on their way, and those that could be bought."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
+
+import msgspec
 
 from plimsoll.api.gpu_pool import GPUPool, Provisioning
 from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
@@ -53,8 +55,7 @@ def future_nodes(
     return tuple(
         node
         for pool in snapshot.pools
-        if pool.spec.provisioning is not None
-        and (pool.spec.provisioning.node_claim is not None or not to_buy)
+        if pool.spec.provisioning is not None and (template_of(pool) is not None or not to_buy)
         for node in _of_pool(pool, pool.spec.provisioning, snapshot, blocked)
     )
 
@@ -64,13 +65,13 @@ def _of_pool(
 ) -> Iterator[FutureNode]:
     coming = coming_orders(pool, snapshot)
     present = present_nodes(pool, snapshot)
+    like = _view(pool, terms, snapshot)
     for order in coming:
-        yield FutureNode(_view(f"{order.name}+", pool, terms, snapshot), pool, order)
+        yield FutureNode(_named(f"{order.name}+", like), pool, order)
     room = min(MOST_OFFERED, terms.max - len(present) - len(coming))
     if pool.metadata.name not in blocked:
         for number in range(max(0, room)):
-            name = f"{pool.metadata.name}+{number}"
-            yield FutureNode(_view(name, pool, terms, snapshot), pool)
+            yield FutureNode(_named(f"{pool.metadata.name}+{number}", like), pool)
 
 
 def coming_orders(pool: GPUPool, snapshot: Snapshot) -> tuple[Order, ...]:
@@ -122,7 +123,20 @@ def future_labels(pool: GPUPool) -> Mapping[str, str]:
     return {**(template.metadata.labels if template else {}), **pool.spec.node_selector}
 
 
-def seen_empty(pool: GPUPool, snapshot: Snapshot) -> NodeView | None:
+def seen_amounts(pool: GPUPool, snapshot: Snapshot) -> tuple[Decimal | None, Decimal | None]:
+    """The CPUs, and the bytes of memory, that jobs can have of a bought node.
+
+    As seen now, or before by the pool's status; None if that was never seen of such a node.
+    """
+    empty, said = _empty_node(pool, snapshot), pool.status.provisioning
+    if empty is not None:
+        return Decimal(empty.cpu_millis) / 1000, Decimal(empty.memory_bytes)
+    if said is None or pool.status.observed_generation != pool.metadata.generation:
+        return None, None
+    return said.cpu, said.memory
+
+
+def _empty_node(pool: GPUPool, snapshot: Snapshot) -> NodeView | None:
     """A bought node on which only its DaemonSets' pods run: it shows what jobs can have."""
     for order in snapshot.orders:
         node = snapshot.node_by_name.get(order.node)
@@ -131,35 +145,39 @@ def seen_empty(pool: GPUPool, snapshot: Snapshot) -> NodeView | None:
     return None
 
 
-def _view(name: str, pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> NodeView:
+def _named(name: str, like: NodeView) -> NodeView:
+    metadata = msgspec.structs.replace(like.node.metadata, name=name)
+    return replace(like, node=msgspec.structs.replace(like.node, metadata=metadata))
+
+
+def _view(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> NodeView:
+    """What all nodes to come of a pool are like."""
     present = present_nodes(pool, snapshot)
     offers = [offer for node in present for offer in node.offers]
     resource, promised = next((o.resource for o in offers), _GPU), pool.spec.gpus_per_node or 0
     # Those that are there may have fewer than was promised.
     gpus = min(promised, max((offer.count for offer in offers), default=promised))
-    cpu, memory = _amounts(pool, terms, snapshot)
+    cpu, memory = _amounts(pool, terms, snapshot, present)
     amounts = {resource: str(gpus), "cpu": cpu, "memory": memory, "pods": str(_MANY_PODS)}
     node = Node(
-        metadata=NodeMeta(name=name, labels=_labels(pool, present)),
+        metadata=NodeMeta(labels=_labels(pool, present)),
         spec=NodeSpec(taints=_taints(pool)),
         status=NodeStatus(allocatable=amounts),
     )
     return node_view(node, node_offer(node), NOTHING, Availability(open=True, usable=True))
 
 
-def _amounts(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> tuple[str, str]:
+def _amounts(
+    pool: GPUPool, terms: Provisioning, snapshot: Snapshot, present: Iterable[NodeView]
+) -> tuple[str, str]:
     """The CPU and memory of a node to come: as seen, as stated, as others there, or plenty.
 
     What was seen comes first: otherwise a node on which a job does not fit after all would be
     bought for it again and again.
     """
-    empty, said = seen_empty(pool, snapshot), pool.status.provisioning
-    if empty is not None:
-        return f"{empty.cpu_millis}m", str(empty.memory_bytes)
-    wholes = [node_offer(node.node) for node in present_nodes(pool, snapshot)]
-    cpu, memory = terms.cpu, terms.memory
-    if said is not None and pool.status.observed_generation == pool.metadata.generation:
-        cpu, memory = said.cpu or cpu, said.memory or memory
+    cpu, memory = seen_amounts(pool, snapshot)
+    cpu, memory = cpu or terms.cpu, memory or terms.memory
+    wholes = [node_offer(node.node) for node in present]
     if wholes and cpu is None:
         cpu = Decimal(min(each.cpu_millis for each in wholes)) / 1000
     if wholes and memory is None:

@@ -17,7 +17,7 @@ from plimsoll.api.values.durations import duration_text
 from plimsoll.kube.objects.objects import Taint
 from plimsoll.observe.nodes.notices import GIVEN_BACK_TAINT
 from plimsoll.observe.nodes.orders import Order
-from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
+from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.provisioning.future_nodes import is_overdue, present_nodes
 
 _NEVER_CAME: Final = "it has not come in time with all its GPUs"
@@ -70,7 +70,7 @@ class IdleNodes:
     ) -> Iterator[Close | Reopen | GiveBack]:
         """What to do now; nodes that are `wanted` by their names are not idle."""
         before, self._since = self._since, {}
-        used = wanted | {name for job in snapshot.present for name in _places(job)}
+        used = wanted | {name for job in snapshot.present for name in job.placed_nodes}
         pools = {pool.metadata.name: pool for pool in snapshot.pools}
         left = Counter({name: len(present_nodes(pool, snapshot)) for name, pool in pools.items()})
         for order in snapshot.orders:
@@ -82,7 +82,7 @@ class IdleNodes:
                 yield GiveBack(order, pool, _NEVER_CAME, in_vain=True)
             if terms is None or node is None or not order.arrived:
                 continue
-            closed = is_closed(node)
+            closed = _taint(node) is not None
             if order.occupied or order.node in used or left[order.pool] <= terms.min:
                 if closed:
                     yield Reopen(node, "it is needed again")
@@ -94,20 +94,9 @@ class IdleNodes:
                 yield GiveBack(order, pool, text) if closed else Close(node, text)
 
 
-def is_closed(node: NodeView) -> bool:
-    """Whether a node has been closed to be given back."""
-    return _taint(node) is not None
-
-
 def _taint(node: NodeView) -> Taint | None:
     return next((t for t in node.node.spec.taints if t.key == GIVEN_BACK_TAINT), None)
 
 
 def _idle(terms: Provisioning) -> str:
     return f"it has been idle for {duration_text(terms.idle_time)}"
-
-
-def _places(view: JobView) -> Iterator[str]:
-    placement = view.resource.status.placement
-    for each in placement.assignments if placement else ():
-        yield from each.nodes

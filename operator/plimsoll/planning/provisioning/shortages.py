@@ -14,7 +14,7 @@ from typing import Final
 from plimsoll.api.gpu_pool import MOST_ORDERED, GPUPool, ProvisioningStatus
 from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.future_nodes import hourly_price, seen_empty
+from plimsoll.planning.provisioning.future_nodes import hourly_price, seen_amounts
 
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(minutes=30)
@@ -106,7 +106,7 @@ class Shortages:
         name = pool.metadata.name
         known = self._failures.get(name, _Failures())
         orders = [order for order in snapshot.orders if order.pool == name]
-        cpu, memory = _seen(pool, snapshot)
+        cpu, memory = seen_amounts(pool, snapshot)
         return ProvisioningStatus(
             ordered=tuple(o.name for o in orders if not o.arrived and not o.leaving)[:MOST_ORDERED],
             failures=known.count,
@@ -128,16 +128,6 @@ class Shortages:
 def _pause(failures: int) -> timedelta:
     """How long a pool is left alone after so many failures in a row."""
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(failures - 1, _MOST_DOUBLINGS))
-
-
-def _seen(pool: GPUPool, snapshot: Snapshot) -> tuple[Decimal | None, Decimal | None]:
-    """The CPUs and the memory that jobs can have of a bought node, as seen now or before."""
-    node, said = seen_empty(pool, snapshot), pool.status.provisioning
-    if node is not None:
-        return Decimal(node.cpu_millis) / 1000, Decimal(node.memory_bytes)
-    if said is None or pool.status.observed_generation != pool.metadata.generation:
-        return None, None
-    return said.cpu, said.memory
 
 
 def _by_pool(names: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
