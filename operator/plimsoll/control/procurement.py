@@ -21,7 +21,6 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import (
-    FutureNode,
     coming_orders,
     future_nodes,
     hourly_price,
@@ -32,25 +31,18 @@ from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes
 from plimsoll.planning.provisioning.purchases import (
     Offer,
     Purchases,
-    bought,
-    fewest,
-    is_no_worse,
+    left_per_hour,
     offer_to,
-    purchases,
-    spent_per_hour,
-    with_fewer,
 )
-from plimsoll.planning.provisioning.sentences import could_start_on, waits_for_nodes
+from plimsoll.planning.provisioning.search import purchase_search
+from plimsoll.planning.provisioning.sentences import explained, obstacle
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll.vocabulary import metrics
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 
 PAUSE_SECONDS: Final = 1.0
 """Between two looks at what to buy."""
-TRIES: Final = 3
-"""How often it is tried to buy fewer nodes for the same jobs."""
 
 _Orders = frozenset[tuple[str, str, bool, bool]]
 """All orders, and how far they have come."""
@@ -110,30 +102,19 @@ class Procurement:
         self._begin(snapshot, current, writer)
 
     def _may_buy(self, snapshot: Snapshot) -> bool:
-        return self._buys and snapshot.can_order and not snapshot.advises
+        return self._obstacle(snapshot) is None
 
     def explained(self, holds: Iterable[Hold], snapshot: Snapshot) -> Iterator[Hold]:
         """The holds, which also say what the jobs have to do with nodes that are not there yet."""
-        for hold in holds:
-            nodes = self._found.waiting.get(hold.job)
-            unpaid = self._found.unpaid.get(hold.job)
-            if nodes is not None:
-                yield self._with_nodes(hold, nodes, snapshot)
-            elif unpaid is not None:
-                left = _left_per_hour(snapshot) or 0.0
-                why = f"purchasing.mostPerHour of the PlacementPolicy leaves {left:.2f}"
-                yield could_start_on(hold, unpaid, why)
-            else:
-                yield hold
+        return explained(holds, self._found, snapshot, self._obstacle(snapshot))
 
-    def _with_nodes(self, hold: Hold, nodes: tuple[FutureNode, ...], snapshot: Snapshot) -> Hold:
+    def _obstacle(self, snapshot: Snapshot) -> str | None:
+        """What keeps nodes from being bought; None if nothing does."""
         if not self._buys:
-            return could_start_on(hold, nodes, "this operator may not buy nodes")
+            return "this operator may not buy nodes"
         if not snapshot.can_order:
-            return could_start_on(hold, nodes, "Karpenter is not installed")
-        if snapshot.advises:
-            return could_start_on(hold, nodes, "plans are only advice")
-        return waits_for_nodes(hold, nodes)
+            return "Karpenter is not installed"
+        return obstacle(snapshot)
 
     def statuses(self, snapshot: Snapshot) -> Mapping[str, ProvisioningStatus]:
         """What the status of each pool says that may grow."""
@@ -184,7 +165,7 @@ class Procurement:
         wanted = Counter(self._found.nodes) if self._is_new else Counter[str]()
         self._is_new = False
         blocked = self.shortages.blocked(snapshot.now)
-        left = _left_per_hour(snapshot)
+        left = left_per_hour(snapshot)
         taken = {*self._taken, *(order.name for order in snapshot.orders)}
         for pool in snapshot.pools:
             terms, template, name = pool.spec.provisioning, template_of(pool), pool.metadata.name
@@ -243,37 +224,18 @@ class Procurement:
             frozenset((o.name, o.node, o.arrived, o.leaving) for o in snapshot.orders),
             frozenset((p.metadata.uid, p.metadata.generation) for p in snapshot.pools),
             self.shortages.blocked(snapshot.now),
-            _left_per_hour(snapshot),
+            left_per_hour(snapshot),
             self._may_buy(snapshot),
         )
 
 
 async def worked_out(solver: Solver, offer: Offer | None, left: float | None) -> Purchases | None:
     """What to buy for no more than what is left an hour; None if that could not be worked out."""
-    if offer is None:
-        return Purchases()
-    found = await _placed(solver, offer)
-    if found is None:
-        return None
-    most, least = bought(offer, found), fewest(offer, found)
-    for _ in range(TRIES):
-        if most == least:
-            break
-        better = await _placed(solver, with_fewer(offer, least))
-        if better is not None and is_no_worse(offer, better, found):
-            found = better
-            break
-        least = Counter({pool: -(-(least[pool] + most[pool]) // 2) for pool in most})
-    return purchases(offer, found, left)
-
-
-async def _placed(solver: Solver, offer: Offer) -> Placements | None:
-    solution = await solver.estimate(offer.problem)
-    return None if solution is None else solution.placements
-
-
-def _left_per_hour(snapshot: Snapshot) -> float | None:
-    """How much more nodes may cost an hour; None: there is no limit."""
-    policy = snapshot.policy
-    most = None if policy is None else policy.spec.purchasing.most_per_hour
-    return None if most is None else float(most) - spent_per_hour(snapshot)
+    search, found = purchase_search(offer, left), None
+    while True:
+        try:
+            problem = search.send(found)
+        except StopIteration as end:
+            return end.value
+        solution = await solver.estimate(problem)
+        found = None if solution is None else solution.placements

@@ -12,6 +12,7 @@ import msgspec
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Labels, Namespace, Node, ObjectMeta, Pod
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Workload
@@ -47,8 +48,9 @@ _OF_POD_SPEC: Final = (
     "terminationGracePeriodSeconds",
 )
 _OF_CONTAINER: Final = ("name", "resources", "restartPolicy")
+_OF_NODE_CLAIM: Final = ("requirements", "taints")
 _LEARNED: Final = {
-    "GPUPool": ("spot", "power"),
+    "GPUPool": ("spot", "power", "provisioning"),
     "PowerDomain": ("deviation", "reducedWatts"),
     "PlacementPolicy": ("energy",),
 }
@@ -90,6 +92,15 @@ def target_without(target: Workload) -> Workload:
 def namespace_without(namespace: Namespace) -> Namespace:
     """A namespace: its name and its labels."""
     return msgspec.structs.replace(namespace, metadata=_meta(namespace.metadata))
+
+
+def node_claim_without(claim: NodeClaim) -> NodeClaim:
+    """A NodeClaim: whose it is, and how far it has come."""
+    kept = tuple(each for each in claim.metadata.owner_references if each.controller)
+    metadata = msgspec.structs.replace(_meta(claim.metadata), owner_references=kept)
+    conditions = tuple(msgspec.structs.replace(c, message="") for c in claim.status.conditions)
+    status = msgspec.structs.replace(claim.status, conditions=conditions)
+    return msgspec.structs.replace(claim, metadata=metadata, status=status)
 
 
 def workload_without(item: WorkloadObject) -> WorkloadObject:
@@ -156,8 +167,10 @@ def resource_without(resource: Resource) -> Raw:
 
 
 def _spec(spec: Mapping[str, Any]) -> Raw:
-    private = ("load", "provisioning", "measuredPowerQuery")
+    private = ("load", "measuredPowerQuery")
     kept = {name: value for name, value in spec.items() if name not in private}
+    if "nodeClaim" in kept.get("provisioning", {}):
+        kept["provisioning"] = _with_node_claim(kept["provisioning"])
     if "checkpoint" in kept:
         kept["checkpoint"] = {k: v for k, v in kept["checkpoint"].items() if k != _LOCATION}
     if "energySignal" in kept.get("objective", {}):
@@ -168,6 +181,15 @@ def _spec(spec: Mapping[str, Any]) -> Raw:
     if "roles" in kept:
         kept["roles"] = [_with_template(role) for role in kept["roles"]]
     return kept
+
+
+def _with_node_claim(terms: Mapping[str, Any]) -> Raw:
+    """The terms on which nodes are bought, and of their template what they will be like."""
+    template: Raw = terms["nodeClaim"]
+    spec = {name: template["spec"][name] for name in _OF_NODE_CLAIM if name in template["spec"]}
+    spec["nodeClassRef"] = {**template["spec"]["nodeClassRef"], "name": _LEFT_OUT}
+    labels = {"labels": template.get("metadata", {}).get("labels", {})}
+    return {**terms, "nodeClaim": {"metadata": labels, "spec": spec}}
 
 
 def _with_template(part: Mapping[str, Any]) -> Raw:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from plimsoll.kube.http.resources import NODE_CLAIMS
 from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.watching.workloads import manifest_of
 from plimsoll.observe.adoption.kinds.table import adapter_of
@@ -19,6 +20,7 @@ from plimsoll.observe.observer import Objects
 from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
 from plimsoll.snapshots.stripping import (
     namespace_without,
+    node_claim_without,
     node_without,
     pod_without,
     resource_without,
@@ -79,6 +81,20 @@ def document(moment: Moment) -> Iterator[bytes]:
 
 def manifests(objects: Objects) -> Iterator[bytes]:
     """Each object as a manifest."""
+    yield from _of_kubernetes(objects)
+    for reading in objects.targets:
+        if not reading.problem:
+            yield _encode(target_without(manifest_of(reading)))
+    for item in objects.workloads:
+        adapter = adapter_of(item)
+        yield _typed(adapter.api_version, adapter.kind, workload_without(item))
+    for claim in objects.node_claims or ():
+        yield _typed(NODE_CLAIMS.api_version, "NodeClaim", node_claim_without(claim))
+    for resource in objects.resources:
+        yield _encode(resource_without(resource))
+
+
+def _of_kubernetes(objects: Objects) -> Iterator[bytes]:
     for namespace in objects.namespaces:
         yield _typed("v1", "Namespace", namespace_without(namespace))
     for node in objects.nodes:
@@ -89,14 +105,6 @@ def manifests(objects: Objects) -> Iterator[bytes]:
         yield _typed("scheduling.k8s.io/v1", "PriorityClass", priority_class)
     for budget in objects.budgets:
         yield _typed("policy/v1", "PodDisruptionBudget", budget)
-    for reading in objects.targets:
-        if not reading.problem:
-            yield _encode(target_without(manifest_of(reading)))
-    for item in objects.workloads:
-        adapter = adapter_of(item)
-        yield _typed(adapter.api_version, adapter.kind, workload_without(item))
-    for resource in objects.resources:
-        yield _encode(resource_without(resource))
 
 
 def _typed(version: str, kind: str, content: KubeObject) -> bytes:

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from datetime import timedelta
 
+from plimsoll.api.values.durations import duration_text
 from plimsoll.cli.analysis.remedies import Explaining, gpu_hours, job_of, places_of
 from plimsoll.cli.analysis.trial import Trial
 from plimsoll.cli.inputs.entries import Key
@@ -56,6 +58,21 @@ def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...])
 
 
 def _later(why: Why) -> str:
+    """When a job starts that waits, and when it would on nodes that could be bought."""
+    wait = _without_buying(why)
+    bought = why.job.purchase
+    if bought is None:
+        return wait
+    after = duration_text(timedelta(seconds=bought.start_seconds))
+    if not bought.nodes:
+        return f"about {after} after its nodes were ordered"
+    if not bought.within_budget:
+        return wait
+    price = f"${bought.dollars_per_hour:,.2f} an hour"
+    return f"about {after} after its nodes are bought, for {price}; without them: {wait}"
+
+
+def _without_buying(why: Why) -> str:
     start = why.earliest_start
     if start is None:
         return "unknown"

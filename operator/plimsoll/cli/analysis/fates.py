@@ -5,6 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
+from plimsoll.cli.analysis.purchasing import purchase_for, purchase_lines
 from plimsoll.cli.analysis.trial import Trial
 from plimsoll.cli.output.report import (
     GpuLine,
@@ -41,6 +44,7 @@ def report(trial: Trial) -> Report:
         gpus=tuple(_gpu_lines(trial, usage)),
         queues=tuple(_queue_lines(trial, placed)),
         power_domains=tuple(_power_lines(trial, usage)),
+        purchases=tuple(purchase_lines(trial.purchases, trial.snapshot)),
         summary=Summary(
             placed=sum(map(_has_its_place, jobs)),
             waiting=sum(not _has_its_place(line) for line in jobs),
@@ -84,7 +88,9 @@ def _job_lines(trial: Trial, placed: tuple[PlacedJob, ...]) -> Iterator[JobLine]
     decided = _actions(trial.plan)
     for view in trial.snapshot.jobs:
         if not _is_over(view):
-            yield _job_line(view, _fate(view, decided.get(view.name)), place.get(view.name))
+            bought = purchase_for(view.name, trial.purchases, trial.snapshot)
+            line = _job_line(view, _fate(view, decided.get(view.name)), place.get(view.name))
+            yield msgspec.structs.replace(line, purchase=bought)
 
 
 def _is_over(view: JobView) -> bool:

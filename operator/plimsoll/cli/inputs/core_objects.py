@@ -12,6 +12,7 @@ from plimsoll.api.refusal_text import Path, field_path
 from plimsoll.api.values.quantities import millis
 from plimsoll.cli.inputs.manifests import Manifest
 from plimsoll.errors import InvalidQuantity
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -28,12 +29,13 @@ _KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
     ("v1", "Namespace"): Namespace,
     ("v1", "Node"): Node,
     ("v1", "Pod"): Pod,
+    ("karpenter.sh/v1", "NodeClaim"): NodeClaim,
     ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
     ("policy/v1", "PodDisruptionBudget"): PodDisruptionBudget,
     ("apps/v1", "Deployment"): Workload,
     ("apps/v1", "StatefulSet"): Workload,
 }
-_EVERYWHERE = frozenset({"Namespace", "Node", "PriorityClass"})
+_EVERYWHERE = frozenset({"Namespace", "Node", "NodeClaim", "PriorityClass"})
 _TEMPLATES = frozenset({"template", "leaderWorkerTemplate"})
 
 _AMOUNTS = frozenset({"requests", "limits", "overhead", "capacity", "allocatable"})

@@ -17,6 +17,7 @@ from plimsoll.cli.inputs.entries import Entry, Key, entries, is_read
 from plimsoll.cli.inputs.manifests import Manifest, Problem, Unknown, manifests
 from plimsoll.cli.inputs.stand_ins import as_applied, pod_as_applied, stand_ins
 from plimsoll.errors import BadInput
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -187,6 +188,7 @@ def _objects(entries: Mapping[Key, Entry]) -> Objects:
         namespaces=_of(contents, Namespace),
         targets=_targets(contents),
         workloads=_of(contents, WorkloadObject),
+        node_claims=_of(contents, NodeClaim),
     )
 
 

@@ -36,6 +36,8 @@ def why_lines(why: Why) -> Iterator[str]:
         yield f"  {'is to run' if why.job.action == 'Admit' else 'runs'}: {spots(why.job.place)}"
     if why.job.missing:
         yield f"  no room for {why.job.missing}"
+    if why.job.purchase is not None:
+        yield f"  {why.job.purchase.message}"
     if why.remedies:
         yield ""
         yield from _remedies(why.remedies)

@@ -32,6 +32,12 @@ _POWER = (
     Column("EXPECTED W", is_number=True),
     Column("BUDGET W", is_number=True),
 )
+_PURCHASES = (
+    Column("TO BUY"),
+    Column("CAPACITY"),
+    Column("NODES", is_number=True),
+    Column("PER HOUR", is_number=True),
+)
 
 
 def as_json(report: Report, _width: int | None = None) -> str:
@@ -80,7 +86,8 @@ def _text(job: JobLine) -> str:
     )
     placed = bool(place) and job.action in ("Admit", "Keep")
     text = place if placed else f"{job.reason}: {job.message}"
-    return f"{text}; no room for {job.missing}" if job.missing else text
+    text = f"{text}; no room for {job.missing}" if job.missing else text
+    return f"{text}; {job.purchase.message}" if job.purchase else text
 
 
 def place_text(place: Place) -> str:
@@ -109,7 +116,12 @@ def _shared(report: Report) -> Iterator[list[str]]:
         (each.name, f"{each.expected_watts:,}", f"{each.budget_watts:,}")
         for each in report.power_domains
     ]
-    for columns, rows in ((_GPUS, gpus), (_QUEUES, queues), (_POWER, power)):
+    bought = [
+        (each.pool, each.capacity_type, f"{each.nodes:,}", f"{each.dollars_per_hour:,.2f}")
+        for each in report.purchases
+    ]
+    tables = ((_GPUS, gpus), (_QUEUES, queues), (_POWER, power), (_PURCHASES, bought))
+    for columns, rows in tables:
         if rows:
             yield aligned(columns, rows)
 

@@ -22,6 +22,20 @@ class Place(Line, frozen=True):
     nodes: Mapping[str, float]
 
 
+class Purchase(Line, frozen=True):
+    """The nodes that are not there yet on which a job would start, by GPUPool.
+
+    `nodes` are to be bought, for so many `dollars_per_hour`; `ordered` are on their way.
+    """
+
+    nodes: Mapping[str, int]
+    ordered: Mapping[str, int]
+    dollars_per_hour: float
+    start_seconds: int
+    within_budget: bool
+    message: str
+
+
 class JobLine(Line, frozen=True):
     """What happens to a job; `priority` is None if its class does not exist.
 
@@ -38,6 +52,7 @@ class JobLine(Line, frozen=True):
     message: str
     place: tuple[Place, ...] = ()
     missing: str = ""
+    purchase: Purchase | None = None
 
 
 class GpuLine(Line, frozen=True):
@@ -67,6 +82,15 @@ class PowerLine(Line, frozen=True):
     budget_watts: int
 
 
+class PurchaseLine(Line, frozen=True):
+    """How many nodes of a GPUPool would be bought for jobs that wait, and what they cost."""
+
+    pool: str
+    capacity_type: str
+    nodes: int
+    dollars_per_hour: float
+
+
 class Summary(Line, frozen=True):
     """The plan in numbers; `gap_percent` bounds its distance from the best plan."""
 
@@ -84,4 +108,5 @@ class Report(Line, frozen=True):
     gpus: tuple[GpuLine, ...]
     queues: tuple[QueueLine, ...]
     power_domains: tuple[PowerLine, ...]
+    purchases: tuple[PurchaseLine, ...]
     summary: Summary

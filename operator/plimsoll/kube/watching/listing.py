@@ -16,12 +16,14 @@ from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint, endpoint
 from plimsoll.kube.http.resources import (
     NAMESPACES,
+    NODE_CLAIMS,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
     Resource,
 )
+from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
@@ -78,15 +80,17 @@ async def listed(
         adoptable = [
             (resource, each)
             for resource, kind in workloads
-            for each in await _adoptable(client, resource, kind, custom)
+            for each in await _where_served(client, resource, kind, custom)
         ]
-    return Listed((*core, *adoptable), (*custom, *await _targets(server, custom)))
+        ordered = await _where_served(client, NODE_CLAIMS, NodeClaim, ())
+    claims = ((NODE_CLAIMS, each) for each in ordered)
+    return Listed((*core, *adoptable, *claims), (*custom, *await _targets(server, custom)))
 
 
-async def _adoptable(
+async def _where_served(
     client: KubeClient, resource: Resource, kind: type[KubeObject], custom: Iterable[Raw]
 ) -> Sequence[KubeObject]:
-    """All objects of a kind, of which some may be adopted; none if the kind is not installed.
+    """All objects of a kind; none if the kind is not installed.
 
     None either if they may not be listed, unless a custom resource stands for one: not everybody
     who may list the rest may list these.

@@ -185,6 +185,13 @@ def spent_per_hour(snapshot: Snapshot) -> float:
     return sum(hourly_price(pools[order.pool]) for order in snapshot.orders)
 
 
+def left_per_hour(snapshot: Snapshot) -> float | None:
+    """How much more nodes may cost an hour; None: there is no limit."""
+    policy = snapshot.policy
+    most = None if policy is None else policy.spec.purchasing.most_per_hour
+    return None if most is None else float(most) - spent_per_hour(snapshot)
+
+
 def _names(assignments: Assignments) -> Iterator[NodeName]:
     return (name for assignment in assignments for name in assignment.nodes)
 

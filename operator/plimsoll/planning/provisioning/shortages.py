@@ -125,6 +125,17 @@ class Shortages:
             self._coming.update((order, name) for order in said.ordered)
 
 
+def known_blocked(snapshot: Snapshot) -> frozenset[str]:
+    """The pools of which nothing can be bought now, by their statuses."""
+    return frozenset(
+        pool.metadata.name
+        for pool in snapshot.pools
+        if (said := pool.status.provisioning) is not None
+        and said.retry_time is not None
+        and said.retry_time > snapshot.now
+    )
+
+
 def _pause(failures: int) -> timedelta:
     """How long a pool is left alone after so many failures in a row."""
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(failures - 1, _MOST_DOUBLINGS))

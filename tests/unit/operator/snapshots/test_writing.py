@@ -9,6 +9,7 @@ import pytest
 
 from plimsoll.cli.inputs.sources import described
 from plimsoll.observe.observer import Objects, Observer
+from plimsoll.planning.provisioning.future_nodes import future_nodes
 from plimsoll.snapshots.writing import document, write
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
@@ -18,6 +19,7 @@ from support.clusters.seen import NAMESPACE, a_reading, at, objects_of, pods_of
 from support.clusters.snapshot_files import TAKEN, input_of, planned, snapshot_of
 from support.clusters.target_lives import a_targeting_job, a_workload
 from support.objects.batch_jobs import a_batch_job
+from support.objects.bought_nodes import NODE_CLASS, a_claim, a_growing_pool
 from support.objects.job_manifests import (
     a_gpu_pod,
     a_policy,
@@ -113,6 +115,8 @@ def everything() -> Objects:
         BUDGET,
         a_queue("research", guaranteed=4, limit=8),
         a_pool("h100", {"zone": "a"}, pricePerGPUHour="2.5"),
+        a_pool_with_a_private_template(),
+        a_claim("growing-1", pool="growing", annotations={"note": SECRET}),
         a_power_domain("row", {"zone": "a"}, budget_watts=9000),
         a_policy_with_a_signal(),
     )
@@ -144,6 +148,14 @@ def a_policy_with_a_signal() -> Manifest:
     return {**policy, "status": {"energy": energy}}
 
 
+def a_pool_with_a_private_template() -> Manifest:
+    template = {
+        "metadata": {"labels": {"of": "growing"}, "annotations": {"note": SECRET}},
+        "spec": {"nodeClassRef": {**NODE_CLASS, "name": SECRET}},
+    }
+    return a_growing_pool("growing", provisioning={"nodeClaim": template})
+
+
 def a_query(text: str) -> Manifest:
     return {"name": "Load", "query": f'sum(rate(requests{{token="{text}"}}[5m]))'}
 
@@ -161,6 +173,17 @@ def test_what_is_read_again_is_the_same_problem(tmp_path: Path) -> None:
     assert input_of(again.objects) == input_of(objects)
     assert not again.ignored
     assert input_of(objects).problem.jobs
+
+
+def test_what_is_bought_and_on_its_way_is_read_again(tmp_path: Path) -> None:
+    objects = everything()
+    again = described([str(snapshot_of(objects, tmp_path))], (), TAKEN).objects
+    before, after = (Observer().snapshot(each, TAKEN) for each in (objects, again))
+    assert after.orders == before.orders
+    assert [order.name for order in after.orders] == ["growing-1"]
+    nodes, same = (future_nodes(each, frozenset()) for each in (before, after))
+    assert [each.view for each in nodes] == [each.view for each in same]
+    assert len(nodes) > 1
 
 
 def test_adopted_jobs_are_read_again_with_their_pods(tmp_path: Path) -> None:
@@ -220,6 +243,7 @@ def test_each_object_has_a_line_of_its_own(tmp_path: Path) -> None:
             objects.priority_classes,
             objects.budgets,
             objects.workloads,
+            objects.node_claims or (),
         )
     )
 

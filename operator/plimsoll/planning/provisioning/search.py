@@ -1,0 +1,48 @@
+"""Search for the fewest nodes to buy for the jobs that wait.
+
+Each problem that the search yields is solved by its caller, which sends back the placements: the
+operator solves in a process of its own, the command line at once.
+"""
+
+from collections import Counter
+from collections.abc import Generator
+from typing import Final
+
+from plimsoll.planning.provisioning.purchases import (
+    Offer,
+    Purchases,
+    bought,
+    fewest,
+    is_no_worse,
+    purchases,
+    with_fewer,
+)
+from plimsoll_placement.model import Placements
+from plimsoll_placement.problem import Problem
+
+TRIES: Final = 3
+"""How often it is tried to buy fewer nodes for the same jobs."""
+
+Search = Generator[Problem, Placements | None, Purchases | None]
+
+
+def purchase_search(offer: Offer | None, left: float | None) -> Search:
+    """What to buy for no more than what is left an hour; None if that could not be worked out.
+
+    Placements are None where a problem could not be solved.
+    """
+    if offer is None:
+        return Purchases()
+    found = yield offer.problem
+    if found is None:
+        return None
+    most, least = bought(offer, found), fewest(offer, found)
+    for _ in range(TRIES):
+        if most == least:
+            break
+        better = yield with_fewer(offer, least).problem
+        if better is not None and is_no_worse(offer, better, found):
+            found = better
+            break
+        least = Counter({pool: -(-(least[pool] + most[pool]) // 2) for pool in most})
+    return purchases(offer, found, left)
