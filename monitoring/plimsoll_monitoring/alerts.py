@@ -11,6 +11,7 @@ from typing import Any, Literal
 from plimsoll_monitoring.thresholds import (
     API_ERROR_SHARE,
     DROPPED_SHARE,
+    NODE_FAILURES,
     PLAN_SECONDS,
     PREEMPTED_AT_LEAST,
     PREEMPTED_SHARE,
@@ -219,6 +220,15 @@ ALERTS = (
         "1h",
         "{{ $value }} jobs of queue {{ $labels.queue }} are inadmissible",
         "Waiting will not help: the job, the queue or the cluster must change.",
+    ),
+    Alert(
+        "PlimsollCannotBuyNodes",
+        "warning",
+        f"max by (pool) (plimsoll_node_failures) >= {NODE_FAILURES} and"
+        " sum by (pool) (increase(plimsoll_node_shortages_total[1h])) > 0",
+        "0m",
+        "Nodes of GPUPool {{ $labels.pool }} cannot be had",
+        "{{ $value }} orders in a row could not be met; jobs wait, or get dearer nodes elsewhere.",
     ),
     Alert(
         "PlimsollPreemptsMuch",

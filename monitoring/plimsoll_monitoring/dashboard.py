@@ -7,6 +7,7 @@ from plimsoll_monitoring.agent_panels import AGENT_ROWS
 from plimsoll_monitoring.operator_panels import OPERATOR_ROWS
 from plimsoll_monitoring.panel import Panel, Query, Row
 from plimsoll_monitoring.power_panels import POWER_ROWS
+from plimsoll_monitoring.purchase_panels import PURCHASE_ROWS
 from plimsoll_monitoring.work_panels import WORK_ROWS
 
 GRID = 24
@@ -14,6 +15,7 @@ HEIGHTS = {"stat": 4, "timeseries": 8}
 WIDTHS = {"stat": 4, "timeseries": 8}
 SCHEMA_VERSION = 39
 """Written by Grafana 10.4; later versions read it."""
+_ROWS = (*WORK_ROWS, *PURCHASE_ROWS, *OPERATOR_ROWS, *POWER_ROWS, *AGENT_ROWS)
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
 
@@ -33,9 +35,7 @@ def dashboard() -> dict[str, Any]:
         "timezone": "",
         "templating": {"list": [_datasource(), *_choices()]},
         "annotations": {"list": []},
-        "panels": list(
-            _numbered(_laid_out((*WORK_ROWS, *OPERATOR_ROWS, *POWER_ROWS, *AGENT_ROWS)))
-        ),
+        "panels": list(_numbered(_laid_out(_ROWS))),
     }
 
 

@@ -64,24 +64,6 @@ OPERATOR_ROWS = (
                 ),
             ),
             Panel(
-                "Nodes bought",
-                "Per hour: ordered, given back, and those that could not be had.",
-                (
-                    Query(
-                        f"3600 * sum by (pool) ({rate('plimsoll_nodes_ordered_total')})",
-                        "ordered: {{pool}}",
-                    ),
-                    Query(
-                        f"3600 * sum by (pool) ({rate('plimsoll_nodes_given_back_total')})",
-                        "given back: {{pool}}",
-                    ),
-                    Query(
-                        f"3600 * sum by (pool) ({rate('plimsoll_node_shortages_total')})",
-                        "not to be had: {{pool}}",
-                    ),
-                ),
-            ),
-            Panel(
                 "Snapshot files",
                 "Files written or failed, per second, if snapshots are enabled.",
                 (Query(f"sum by (result) ({rate('plimsoll_snapshots_total')})", "{{result}}"),),

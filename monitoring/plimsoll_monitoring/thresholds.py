@@ -10,6 +10,8 @@ API_ERROR_SHARE = 0.1
 """Of the requests, those that the API server left unanswered, throttled or did not authenticate."""
 PROMETHEUS_SECONDS = 300
 """Since a good answer from Prometheus, which is queried every 30."""
+NODE_FAILURES = 5
+"""Orders of a pool in a row that could not be met; the pauses between them add up to 15 minutes."""
 PREEMPTED_SHARE = 0.5
 """Of the admitted jobs, those preempted within the same hour."""
 PREEMPTED_AT_LEAST = 10

@@ -241,6 +241,8 @@ class ProvisioningStatus(ApiModel):
     """Memory that they can have of it, in bytes."""
     dollars_per_hour: Quantity = Decimal(0)
     """What nodes that were bought and ordered cost an hour, in the currency of the prices."""
+    advised_nodes: Count = 0
+    """Nodes that would be bought for jobs that wait, where nothing may be bought."""
 
 
 class GPUPoolStatus(ApiModel):

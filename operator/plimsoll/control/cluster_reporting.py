@@ -1,16 +1,16 @@
 """Schedule reports about the cluster: statuses of queues, pools, domains, policy; metrics."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 from plimsoll.acting.cluster.cluster_status import cluster_statuses
 from plimsoll.acting.cluster.power_status import count_power
 from plimsoll.acting.metrics.counting import count_jobs, forget_jobs
+from plimsoll.acting.metrics.purchase_figures import PurchaseFigures
 from plimsoll.acting.metrics.service_figures import ServiceFigures
 from plimsoll.acting.writes.writer import Writer
-from plimsoll.api.gpu_pool import ProvisioningStatus
 from plimsoll.clock import Clock
+from plimsoll.control.procurement import Procurement
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import Reactions
@@ -23,7 +23,7 @@ class ClusterReporting:
 
     def __init__(self, reactions: Reactions, clock: Clock, *, seconds: float) -> None:
         self._reactions, self._clock, self._seconds = reactions, clock, seconds
-        self._figures = ServiceFigures()
+        self._figures, self._purchases = ServiceFigures(), PurchaseFigures()
         self._reported_at = -math.inf
         self.due: float | None = None
         """When, on the monotonic clock, a postponed report is due; None if none is postponed."""
@@ -33,7 +33,7 @@ class ClusterReporting:
         snapshot: Snapshot,
         plan_input: PlanInput,
         plan: Plan,
-        ordered: Mapping[str, ProvisioningStatus],
+        procurement: Procurement,
         writer: Writer,
     ) -> None:
         """Report, if it is time to."""
@@ -47,7 +47,10 @@ class ClusterReporting:
         count_jobs(snapshot)
         count_power(reactions, snapshot)
         self._figures.report(snapshot, advises=snapshot.advises)
-        as_it_is = replace(plan, holds=tuple(holds_now(plan, plan_input)))
+        ordered = procurement.statuses(snapshot)
+        self._purchases.report(snapshot, ordered)
+        holds = procurement.explained(holds_now(plan, plan_input), snapshot)
+        as_it_is = replace(plan, holds=tuple(holds))
         writer.publisher.submit(
             cluster_statuses(snapshot, plan_input.as_it_runs, as_it_is, reactions, ordered)
         )
@@ -56,3 +59,4 @@ class ClusterReporting:
         """Withdraw the metrics: another replica reports."""
         forget_jobs()
         self._figures.forget()
+        self._purchases.forget()

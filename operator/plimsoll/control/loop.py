@@ -255,9 +255,8 @@ class Loop:
         self._procure(snapshot, writer)
         self._dispatch.act(snapshot, plan_input, self._current, writer)
         if self._current.plan is not None:
-            ordered = self._procurement.statuses(snapshot)
-            plan = self._current.plan
-            self._cluster_reporting.report(snapshot, plan_input, plan, ordered, writer)
+            plan, bought = self._current.plan, self._procurement
+            self._cluster_reporting.report(snapshot, plan_input, plan, bought, writer)
 
     def _procure(self, snapshot: Snapshot, writer: Writer) -> None:
         """Buy nodes and give them back; what goes wrong with that stops nothing else."""

@@ -118,10 +118,15 @@ class Procurement:
 
     def statuses(self, snapshot: Snapshot) -> Mapping[str, ProvisioningStatus]:
         """What the status of each pool says that may grow."""
-        found = {
-            pool.metadata.name: self.shortages.status(pool, snapshot) for pool in snapshot.pools
+        advised = (Purchases() if self._may_buy(snapshot) else self._found).nodes
+        found = (
+            (pool.metadata.name, self.shortages.status(pool, snapshot)) for pool in snapshot.pools
+        )
+        return {
+            name: status.model_copy(update={"advised_nodes": advised.get(name, 0)})
+            for name, status in found
+            if status is not None
         }
-        return {name: status for name, status in found.items() if status is not None}
 
     def name_taken(self, name: str) -> None:
         """Something else has the name of an order."""
@@ -139,6 +144,7 @@ class Procurement:
         for pool in snapshot.pools:
             name = pool.metadata.name
             if name in news.arrived:
+                metrics.NODES_ARRIVED.labels(name).inc(len(news.arrived[name]))
                 text = f"NodeClaim {', '.join(news.arrived[name])}: its node takes pods"
                 writer.node_claims.say(pool, Reason.NODE_ARRIVED, text)
             if name in news.failed:

@@ -41,11 +41,45 @@ PLANS_DROPPED = Counter(
     ["reason"],
 )
 NODES_ORDERED = Counter("plimsoll_nodes_ordered", "Nodes ordered, by GPUPool", ["pool"])
+NODES_ARRIVED = Counter(
+    "plimsoll_nodes_arrived",
+    "Ordered nodes that have come with all their GPUs, by GPUPool",
+    ["pool"],
+)
 NODES_GIVEN_BACK = Counter(
     "plimsoll_nodes_given_back", "Ordered nodes given back, by GPUPool", ["pool"]
 )
 NODE_SHORTAGES = Counter(
     "plimsoll_node_shortages", "Ordered nodes that could not be had, by GPUPool", ["pool"]
+)
+NODE_FAILURES = Gauge(
+    "plimsoll_node_failures",
+    "Orders of a GPUPool in a row that could not be met",
+    ["pool"],
+)
+NODES_BOUGHT = Gauge(
+    "plimsoll_nodes_bought",
+    "Nodes that were bought and are still to be paid for, by GPUPool and state (Coming or Arrived)",
+    ["pool", "state"],
+)
+NODES_ADVISED = Gauge(
+    "plimsoll_nodes_advised",
+    "Nodes that would be bought for jobs that wait if the operator might buy them, by GPUPool",
+    ["pool"],
+)
+IDLE_NODE_SECONDS = Counter(
+    "plimsoll_idle_node_seconds",
+    "Time that bought nodes were there without a job, by GPUPool",
+    ["pool"],
+)
+SPENT_PER_HOUR = Gauge(
+    "plimsoll_bought_dollars_per_hour",
+    "What bought and ordered nodes cost an hour, by GPUPool and capacity type",
+    ["pool", "capacity_type"],
+)
+PURCHASE_BUDGET = Gauge(
+    "plimsoll_purchase_budget_dollars_per_hour",
+    "What all bought nodes together may cost an hour; +Inf without a limit",
 )
 SNAPSHOTS = Counter(
     "plimsoll_snapshots",

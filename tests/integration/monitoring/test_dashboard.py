@@ -18,7 +18,9 @@ from plimsoll_devcluster.waiting import wait_until
 from plimsoll_monitoring.alerts import ALERTS
 from plimsoll_monitoring.dashboard import dashboard
 from support.clusters.scene import SECONDS, Scene
+from support.objects.bought_nodes import a_growing_pool
 from support.objects.job_manifests import (
+    a_policy,
     a_power_domain,
     a_priority_class,
     a_training_job,
@@ -33,7 +35,10 @@ DID_NOT_HAPPEN = {
     "plimsoll_events_dropped_total",
     "plimsoll_faults_total",
     "plimsoll_finished_jobs_total",
+    "plimsoll_idle_node_seconds_total",
     "plimsoll_node_shortages_total",
+    "plimsoll_nodes_arrived_total",
+    "plimsoll_nodes_bought",
     "plimsoll_nodes_given_back_total",
     "plimsoll_nodes_ordered_total",
     "plimsoll_object_errors_total",
@@ -43,7 +48,7 @@ DID_NOT_HAPPEN = {
     "plimsoll_token_reviews_total",
     "plimsoll_worker_connections_refused_total",
 }
-"""Counters of what does not happen here: they come into being when it does."""
+"""Series of what does not happen here: they come into being when it does."""
 OF_A_SLOW_MACHINE = {"PlimsollPlansSlowly", "PlimsollDropsPlans"}
 """Alerts about how long plans take: raised, rightly, where these tests get too little of a CPU."""
 SERIES = re.compile(r"\b(plimsoll_\w+)")
@@ -113,7 +118,8 @@ def let_much_happen(scene: Scene) -> None:
     load = {"queries": [{"name": "Load", "query": "vector(2)"}], "forecast": {"horizon": "1s"}}
     service = an_inference_job("serve", role={"replicas": {"min": 1, "max": 2}}, load=load)
     first = a_training_job("first", workers=2)
-    scene.apply(service)
+    budget = a_policy(purchasing={"mostPerHour": "20"})
+    scene.apply(service, a_growing_pool(sells=False), budget)
     scene.until(service, readySummary="2/2")
     scene.apply(first)
     scene.running(first)

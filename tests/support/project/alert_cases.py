@@ -145,6 +145,19 @@ CASES = (
         minutes=90,
     ),
     Case(
+        "PlimsollCannotBuyNodes",
+        {
+            'plimsoll_node_failures{pool="spot"}': "0x30 1+1x30",
+            'plimsoll_node_shortages_total{pool="spot"}': "_x30 1+1x30",
+        },
+        {
+            'plimsoll_node_failures{pool="spot"}': "9x240",
+            'plimsoll_node_shortages_total{pool="spot"}': "9x240",
+            'plimsoll_node_failures{pool="other"}': "0x57 1+1x3",
+            'plimsoll_node_shortages_total{pool="other"}': "_x57 1+1x3",
+        },
+    ),
+    Case(
         "PlimsollPreemptsMuch",
         {_PREEMPTED: "0+1x240", _ADMITTED: "0+1x240"},
         {_PREEMPTED: "0+1x240", _ADMITTED: "0+9x240"},

@@ -61,6 +61,15 @@ def until_given_back(scene: Scene) -> None:
     wait_until(nothing_is_left, timeout_seconds=SECONDS, what="all nodes are given back")
 
 
+def until_advised(scene: Scene, pool: Manifest, nodes: int) -> None:
+    """Wait until a pool's status says that so many nodes would be bought."""
+    wait_until(
+        lambda: scene.status(pool).get("provisioning", {}).get("advisedNodes", 0) == nodes,
+        timeout_seconds=SECONDS,
+        what=f"{nodes} nodes are advised",
+    )
+
+
 def labels_of(scene: Scene, nodes: Sequence[str], label: str) -> list[str]:
     """What a label says on each of these nodes."""
     return sorted(
@@ -218,3 +227,28 @@ def test_a_claim_that_karpenter_refuses_is_told_on_the_pool(
     del claims
     scene.add_nodes(fake_node("there"))
     scene.running(job)
+
+
+def test_advice_says_on_policy_and_pool_what_would_be_bought(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    del claims
+    policy, pool = a_policy(mode="Advise"), a_pool_of("h100", price="2")
+    gang = a_training_job("gang", workers=2, gpus=8)
+    scene.apply(policy, pool, gang)
+    until_advised(scene, pool, 2)
+
+    def said() -> list[str]:
+        actions = scene.status(policy).get("actions", [])
+        return [each["message"] for each in actions if each["job"].endswith("/gang")]
+
+    start = "with 2 nodes of GPUPool h100 it could start after 5m, for 32.00 an hour"
+    wait_until(
+        lambda: any(f"{start}: plans are only advice" in each for each in said()),
+        timeout_seconds=SECONDS,
+        what="the policy's status says what would be bought",
+    )
+    assert orders(scene.api) == []
+    scene.apply(a_policy(mode="Enforce"))
+    scene.running(gang)
+    until_advised(scene, pool, 0)
