@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from plimsoll.acting.nodes.node_claims import next_name
@@ -25,9 +26,11 @@ from plimsoll.planning.provisioning.future_nodes import (
     future_nodes,
     hourly_price,
     present_nodes,
+    room_for_more,
     template_of,
 )
 from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes, Reopen
+from plimsoll.planning.provisioning.limits import Limits
 from plimsoll.planning.provisioning.purchases import (
     Offer,
     Purchases,
@@ -37,12 +40,14 @@ from plimsoll.planning.provisioning.purchases import (
 from plimsoll.planning.provisioning.search import purchase_search
 from plimsoll.planning.provisioning.sentences import explained, obstacle
 from plimsoll.planning.provisioning.shortages import Shortages
-from plimsoll.vocabulary import metrics
+from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.problem import Problem
 
 PAUSE_SECONDS: Final = 1.0
 """Between two looks at what to buy."""
+
+_log = logs.logger(__name__)
 
 _Orders = frozenset[tuple[str, str, bool, bool]]
 """All orders, and how far they have come."""
@@ -56,7 +61,7 @@ class _Basis:
     pools: frozenset[tuple[str, int]]
     """The pools by uid, and the versions of their specs."""
     blocked: frozenset[str]
-    left: float | None
+    left: Decimal | None
     """How much more nodes may cost an hour; None: there is no limit."""
     may_buy: bool
 
@@ -172,6 +177,7 @@ class Procurement:
         self._is_new = False
         blocked = self.shortages.blocked(snapshot.now)
         left = left_per_hour(snapshot)
+        limits, ordered = Limits(snapshot), Counter[str]()
         taken = {*self._taken, *(order.name for order in snapshot.orders)}
         for pool in snapshot.pools:
             terms, template, name = pool.spec.provisioning, template_of(pool), pool.metadata.name
@@ -179,11 +185,16 @@ class Procurement:
                 continue
             there = len(present_nodes(pool, snapshot)) + len(coming_orders(pool, snapshot))
             number = max(wanted[name], terms.min - there)
-            for _ in range(min(number, terms.max - there)):
+            for _ in range(min(number, room_for_more(pool, snapshot))):
                 if left is not None:
                     left -= hourly_price(pool)
                     if left < 0:
                         return
+                ordered[name] += 1
+                if broken := [*limits.broken(ordered)]:
+                    metrics.LOOP_ERRORS.inc()
+                    _log.error("nodes not ordered", pool=name, broken=broken)
+                    return
                 order = next_name(pool, taken)
                 taken.add(order)
                 self.shortages.ordered(order, name)
@@ -235,7 +246,7 @@ class Procurement:
         )
 
 
-async def worked_out(solver: Solver, offer: Offer | None, left: float | None) -> Purchases | None:
+async def worked_out(solver: Solver, offer: Offer | None, left: Decimal | None) -> Purchases | None:
     """What to buy for no more than what is left an hour; None if that could not be worked out."""
     search, found = purchase_search(offer, left), None
     while True:

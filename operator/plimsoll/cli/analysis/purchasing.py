@@ -10,7 +10,7 @@ from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes, hourly_price
 from plimsoll.planning.provisioning.purchases import Purchases, cost, left_per_hour, offer_to
-from plimsoll.planning.provisioning.search import purchase_search
+from plimsoll.planning.provisioning.search import outcome, purchase_search
 from plimsoll.planning.provisioning.sentences import (
     coming_text,
     obstacle,
@@ -20,7 +20,6 @@ from plimsoll.planning.provisioning.sentences import (
 )
 from plimsoll.planning.provisioning.shortages import known_blocked
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.model import Placements
 from plimsoll_placement.solve import solve_lean
 
 _IF_IT_MAY = "they are bought if the operator may buy nodes (provisioning.enabled of its chart)"
@@ -33,13 +32,7 @@ def purchases_after(snapshot: Snapshot, result: PlanResult) -> Purchases:
     future = future_nodes(snapshot, blocked, to_buy=obstacle(snapshot) is None)
     offer = offer_to(snapshot, settled(result), future, ProblemBuilder())
     search = purchase_search(offer, left_per_hour(snapshot))
-    found: Placements | None = None
-    while True:
-        try:
-            problem = search.send(found)
-        except StopIteration as end:
-            return end.value or Purchases()
-        found = solve_lean(problem, _AT_ONCE).placements
+    return outcome(search, lambda problem: solve_lean(problem, _AT_ONCE).placements)
 
 
 def purchase_for(job: JobName, found: Purchases, snapshot: Snapshot) -> Purchase | None:
@@ -61,7 +54,7 @@ def _purchase(
     return Purchase(
         nodes=Counter(each.pool.metadata.name for each in to_buy),
         ordered=Counter(each.pool.metadata.name for each in nodes if each.order),
-        dollars_per_hour=round(cost(to_buy), 4),
+        dollars_per_hour=round(float(cost(to_buy)), 4),
         start_seconds=int(start_time(nodes).total_seconds()),
         within_budget=within_budget,
         message=message,
@@ -73,5 +66,5 @@ def purchase_lines(found: Purchases, snapshot: Snapshot) -> Iterator[PurchaseLin
     for pool in snapshot.pools:
         number = found.nodes.get(pool.metadata.name, 0)
         if number:
-            price = round(number * hourly_price(pool), 4)
+            price = round(float(number * hourly_price(pool)), 4)
             yield PurchaseLine(pool.metadata.name, pool.spec.capacity_type, number, price)

@@ -63,14 +63,12 @@ def future_nodes(
 def _of_pool(
     pool: GPUPool, terms: Provisioning, snapshot: Snapshot, blocked: AbstractSet[str]
 ) -> Iterator[FutureNode]:
-    coming = coming_orders(pool, snapshot)
-    present = present_nodes(pool, snapshot)
     like = _view(pool, terms, snapshot)
-    for order in coming:
+    for order in coming_orders(pool, snapshot):
         yield FutureNode(_named(f"{order.name}+", like), pool, order)
-    room = min(MOST_OFFERED, terms.max - len(present) - len(coming))
+    room = min(MOST_OFFERED, room_for_more(pool, snapshot))
     if pool.metadata.name not in blocked:
-        for number in range(max(0, room)):
+        for number in range(room):
             yield FutureNode(_named(f"{pool.metadata.name}+{number}", like), pool)
 
 
@@ -92,6 +90,15 @@ def present_nodes(pool: GPUPool, snapshot: Snapshot) -> Sequence[NodeView]:
     return [node for node in nodes if node.name not in coming]
 
 
+def room_for_more(pool: GPUPool, snapshot: Snapshot) -> int:
+    """How many more nodes of the pool may be ordered: those that are still leaving count."""
+    terms = pool.spec.provisioning
+    there = {node.name for node in snapshot.nodes_by_pool[pool.metadata.name]}
+    orders = (each for each in snapshot.orders if each.pool == pool.metadata.name)
+    others = sum(each.node not in there for each in orders)
+    return 0 if terms is None else max(0, terms.max - len(there) - others)
+
+
 def _comes_up(order: Order, snapshot: Snapshot) -> bool:
     """Whether plans cannot use an ordered node yet: it has no GPUs, or takes no pods."""
     node = snapshot.node_by_name.get(order.node)
@@ -106,9 +113,9 @@ def is_overdue(order: Order, pool: GPUPool, now: datetime) -> bool:
     return now - order.since > max(LONGEST_WAIT, 3 * terms.start_time)
 
 
-def hourly_price(pool: GPUPool) -> float:
+def hourly_price(pool: GPUPool) -> Decimal:
     """What a node of the pool costs an hour, in the currency of its price."""
-    return float(pool.spec.price_per_gpu_hour) * (pool.spec.gpus_per_node or 0)
+    return pool.spec.price_per_gpu_hour * (pool.spec.gpus_per_node or 0)
 
 
 def template_of(pool: GPUPool) -> NodeClaimTemplate | None:

@@ -8,6 +8,7 @@ paid for. They are few and mostly alike, so greedy's placements are good enough.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
@@ -149,7 +150,7 @@ def is_no_worse(offer: Offer, some: Placements, others: Placements) -> bool:
     return all(len(some.get(name, ())) >= len(others.get(name, ())) for name in waiting)
 
 
-def purchases(offer: Offer, placements: Placements, most_per_hour: float | None) -> Purchases:
+def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | None) -> Purchases:
     """What to buy of what placements take, the most important job's nodes first.
 
     `most_per_hour`: how much more may be spent; None: there is no limit.
@@ -164,7 +165,8 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: float | None)
         if not nodes:
             continue
         now = paid | {each.name: each for each in nodes if each.order is None}
-        if most_per_hour is not None and cost(now.values()) > most_per_hour:
+        most = None if len(now) == len(paid) else most_per_hour
+        if most is not None and cost(now.values()) > most:
             unpaid[JobName(job.whole_name)] = nodes
         else:
             paid = now
@@ -174,22 +176,22 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: float | None)
     return Purchases(counts, waiting, unpaid, frozenset(kept))
 
 
-def cost(nodes: Iterable[FutureNode]) -> float:
+def cost(nodes: Iterable[FutureNode]) -> Decimal:
     """What nodes cost an hour together."""
-    return sum(hourly_price(each.pool) for each in nodes)
+    return sum((hourly_price(each.pool) for each in nodes), Decimal(0))
 
 
-def spent_per_hour(snapshot: Snapshot) -> float:
+def spent_per_hour(snapshot: Snapshot) -> Decimal:
     """What all nodes that were bought or ordered cost an hour."""
     pools = {pool.metadata.name: pool for pool in snapshot.pools}
-    return sum(hourly_price(pools[order.pool]) for order in snapshot.orders)
+    return sum((hourly_price(pools[order.pool]) for order in snapshot.orders), Decimal(0))
 
 
-def left_per_hour(snapshot: Snapshot) -> float | None:
+def left_per_hour(snapshot: Snapshot) -> Decimal | None:
     """How much more nodes may cost an hour; None: there is no limit."""
     policy = snapshot.policy
     most = None if policy is None else policy.spec.purchasing.most_per_hour
-    return None if most is None else float(most) - spent_per_hour(snapshot)
+    return None if most is None else most - spent_per_hour(snapshot)
 
 
 def _names(assignments: Assignments) -> Iterator[NodeName]:

@@ -5,7 +5,8 @@ operator solves in a process of its own, the command line at once.
 """
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from decimal import Decimal
 from typing import Final
 
 from plimsoll.planning.provisioning.purchases import (
@@ -26,7 +27,18 @@ TRIES: Final = 3
 Search = Generator[Problem, Placements | None, Purchases | None]
 
 
-def purchase_search(offer: Offer | None, left: float | None) -> Search:
+def outcome(search: Search, solve: Callable[[Problem], Placements]) -> Purchases:
+    """What a search finds whose problems are all solved at once."""
+    found: Placements | None = None
+    while True:
+        try:
+            problem = search.send(found)
+        except StopIteration as end:
+            return end.value or Purchases()
+        found = solve(problem)
+
+
+def purchase_search(offer: Offer | None, left: Decimal | None) -> Search:
     """What to buy for no more than what is left an hour; None if that could not be worked out.
 
     Placements are None where a problem could not be solved.

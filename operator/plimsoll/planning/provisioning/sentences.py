@@ -43,7 +43,7 @@ def obstacle(snapshot: Snapshot) -> str | None:
 
 def over_budget(snapshot: Snapshot) -> str:
     """Why nodes are not bought that are too dear."""
-    left = left_per_hour(snapshot) or 0.0
+    left = left_per_hour(snapshot) or 0
     return f"purchasing.mostPerHour of the PlacementPolicy leaves {left:.2f}"
 
 

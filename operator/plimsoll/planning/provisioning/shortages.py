@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Final
 
 from plimsoll.api.gpu_pool import MOST_ORDERED, GPUPool, ProvisioningStatus
-from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.provisioning.future_nodes import hourly_price, seen_amounts
 
@@ -113,7 +111,7 @@ class Shortages:
             retry_time=known.until,
             cpu=cpu,
             memory=memory,
-            dollars_per_hour=_dollars(hourly_price(pool) * len(orders)),
+            dollars_per_hour=round(hourly_price(pool) * len(orders), _DIGITS),
         )
 
     def _begin(self, pool: GPUPool) -> None:
@@ -144,7 +142,3 @@ def _pause(failures: int) -> timedelta:
 def _by_pool(names: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
     pools = sorted({*names.values()})
     return {pool: tuple(sorted(n for n, of in names.items() if of == pool)) for pool in pools}
-
-
-def _dollars(amount: float) -> Decimal:
-    return to_decimal(amount, _DIGITS)

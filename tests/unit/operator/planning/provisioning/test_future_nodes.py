@@ -51,12 +51,13 @@ def test_a_node_that_plans_can_use_is_not_still_to_come() -> None:
     assert names(pool, a_claim("h100-1", node="n"), closed) == ["h100-1+", "h100+0"]
 
 
-def test_orders_that_leave_or_are_overdue_do_not_come() -> None:
-    pool = a_growing_pool(most=1)
+def test_orders_that_leave_or_are_overdue_do_not_come_and_count_until_they_are_gone() -> None:
+    one, two = a_growing_pool(most=1), a_growing_pool(most=2)
     leaving = a_claim("h100-1", deletionTimestamp="2026-11-21T11:59:00Z")
-    assert names(pool, leaving) == ["h100+0"]
     long_ago = (NOW - timedelta(hours=1)).isoformat()
-    assert names(pool, a_claim("h100-1", creationTimestamp=long_ago)) == ["h100+0"]
+    for each in (leaving, a_claim("h100-1", creationTimestamp=long_ago)):
+        assert names(two, each) == ["h100+0"]
+        assert names(one, each) == []
 
 
 def test_orders_of_others_are_none_of_ours() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Final
 
 from plimsoll.control.procurement import worked_out
@@ -37,9 +38,13 @@ def plan_for(*manifests: Manifest, left: float | None = None) -> tuple[Snapshot,
     plan = settled(PlanResult(plan_input, solution))
     future = future_nodes(snapshot, frozenset())
     offer = offer_to(snapshot, plan, future, ProblemBuilder())
-    found = asyncio.run(worked_out(InlineSolver(0), offer, left))
+    found = asyncio.run(worked_out(InlineSolver(0), offer, _exact(left)))
     assert found is not None
     return snapshot, found
+
+
+def _exact(left: float | None) -> Decimal | None:
+    return None if left is None else Decimal(str(left))
 
 
 def bought(*manifests: Manifest, left: float | None = None) -> Mapping[str, int]:
@@ -125,3 +130,10 @@ def test_nodes_on_which_a_gang_waits_for_the_rest_are_kept() -> None:
     there = (a_claim("h100-1", node="n", arrived=True), a_node_of("h100", "n"))
     _, found = plan_for(a_growing_pool(), *there, gang)
     assert (found.nodes, found.kept) == ({"h100": 1}, {"n"})
+
+
+def test_what_is_on_its_way_is_paid_for_whatever_the_budget_leaves() -> None:
+    gang = a_training_job("gang", workers=2, gpus=8)
+    both = (a_claim("h100-1"), a_claim("h100-2"))
+    _, found = plan_for(a_growing_pool(most=4), *both, gang, left=-8)
+    assert (len(found.waiting), found.unpaid) == (1, {})
