@@ -214,6 +214,16 @@ def test_the_operator_may_change_jobs_just_if_it_plans_them_and_buy_nodes_if_it_
     assert role["rules"] == [rule for part in rules for rule in part]
 
 
+def test_the_price_catalogue_is_mounted_where_the_operator_reads_it() -> None:
+    pod = pod_of(rendered("provisioning.prices=node-prices"))
+    (container,) = pod["containers"]
+    assert {"name": "PLIMSOLL_PRICES_FILE", "value": "/prices/prices.yaml"} in container["env"]
+    (mount,) = (each for each in container["volumeMounts"] if each["name"] == "prices")
+    assert mount["mountPath"] == "/prices"
+    (volume,) = (each for each in pod["volumes"] if each["name"] == "prices")
+    assert volume["configMap"] == {"name": "node-prices", "optional": True}
+
+
 def test_the_operators_selector_finds_no_agent() -> None:
     documents = rendered("agent.enabled=true")
     (agents,) = of_kind(documents, "DaemonSet")

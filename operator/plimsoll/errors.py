@@ -21,6 +21,7 @@
   - UnusableTarget           a workload that a job targets cannot be planned
   - UnusableWorkload         a workload that asks to be planned cannot be
   - BadInput                 user input cannot be used; each problem names its place
+  - UnusablePrices           the price catalogue cannot be used; the message names the field
   - PrometheusError          Prometheus refused a query or could not be reached
     - PrometheusRefused      our credentials or the query are wrong; a retry would not help
     - PrometheusUnavailable  no connection, no response in time, 5xx, 429
@@ -129,6 +130,10 @@ class UnsafePath(PlimsollError):
 
 class Undecodable(Unavailable):
     """The server's response does not match its type; the request may have been carried out."""
+
+
+class UnusablePrices(PlimsollError):
+    """The price catalogue cannot be used; the message names the file, the field and the remedy."""
 
 
 class NoCluster(PlimsollError):

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
 from plimsoll.acting.writes.writer import Writer
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.clock import SYSTEM
 from plimsoll.control.cluster_watch import ClusterWatch
@@ -30,11 +32,13 @@ from plimsoll.kube.watching.target_reading import TARGET_LIMITS
 from plimsoll.kube.watching.target_watch import TargetWatch
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
+from plimsoll.observe.measured.prices import NodePrices
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.targets.claims import reference_of
 from plimsoll.observe.views.pods import pods_of_kind
 from plimsoll.settings import Settings
+from plimsoll.signals.catalogue_watch import CatalogueWatch
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.supervision import Part, Supervisor
@@ -97,6 +101,9 @@ class Operator:
         self._loop = Loop(
             self, self._solver, self._wake, recorder=self._recorder, terms=_loop_terms(settings)
         )
+        self._catalogue = (
+            CatalogueWatch(Path(settings.prices_file), wake) if settings.prices_file else None
+        )
         self._measurements = self._measuring() if settings.prometheus_url else None
         self._events = EventRecorder(self._client, instance=settings.identity)
         self._writer = Writer(self._client, self._target_client, self._events, self._loop)
@@ -139,6 +146,7 @@ class Operator:
         scope = Scope(
             services=self,
             latest=lambda: self._loop.latest,
+            pools=self._pools,
             changed=self._wake.set,
             leads=self.leadership.is_leader,
             services_known=self._services_known,
@@ -180,7 +188,17 @@ class Operator:
             demands=measured.demands,
             power=measured.power,
             energy=measured.energy,
+            prices=self._node_prices(measured),
         )
+
+    def _node_prices(self, measured: Measured) -> NodePrices:
+        sources = [self._catalogue.current()] if self._catalogue else []
+        sources += [measured.prices] if self._measurements else []
+        known = [each for each in sources if each is not None]
+        return NodePrices(tuple(chain.from_iterable(known)), complete=len(known) == len(sources))
+
+    def _pools(self) -> list[GPUPool]:
+        return [each for each in self.resources.all() if isinstance(each, GPUPool)]
 
     def services(self) -> list[InferenceJob]:
         """The services whose load is measured; services with a target carry its role."""
@@ -249,6 +267,8 @@ class Operator:
         yield Part("workers", self._keep_serving_workers)
         yield from self._writer.parts()
         yield from self._measurements.parts() if self._measurements else ()
+        if self._catalogue:
+            yield Part("price catalogue", self._catalogue.run)
         yield Part("loop", self._lead)
 
     async def stop(self) -> None:

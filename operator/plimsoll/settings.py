@@ -59,6 +59,9 @@ class Settings(BaseModel):
     buys_nodes: bool = False
     """Whether nodes are ordered for GPUPools with `provisioning`; docs/guides/nodes.md."""
 
+    prices_file: str = ""
+    """The price catalogue, what nodes cost by instance type; docs/guides/nodes.md. Empty: none."""
+
     writes_per_second: float = Field(default=0, ge=0)
     """Most writes per second to the API server; 0: no limit."""
     large_cluster: int = Field(default=3000, ge=0)

@@ -151,7 +151,8 @@ class GPUPoolSpec(ApiModel):
     capacity_type: Literal["OnDemand", "Spot", "Reserved"] = "OnDemand"
     """Purchase terms. The provider can reclaim `Spot` nodes."""
     price_per_gpu_hour: Quantity = Decimal(0)
-    """Price of a GPU-hour, in the same currency for all pools."""
+    """Price of a GPU-hour, in the same currency for all pools. `0`: by the price catalogue, or by
+    Karpenter's estimates, if the nodes are of one instance type; else nothing."""
     power: GPUPower | None = None
     """Power draw per GPU. Without it, PowerDomains ignore the pool's nodes."""
     interruptions_per_hour: Quantity = Decimal(0)
@@ -241,6 +242,8 @@ class ProvisioningStatus(ApiModel):
     """Memory that they can have of it, in bytes."""
     dollars_per_hour: Quantity = Decimal(0)
     """What nodes that were bought and ordered cost an hour, in the currency of the prices."""
+    price_per_gpu_hour: Quantity | None = None
+    """Price of a GPU-hour as plans take it, stated or by the catalogue."""
     advised_nodes: Count = 0
     """Nodes that would be bought for jobs that wait, where nothing may be bought."""
 

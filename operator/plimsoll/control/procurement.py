@@ -36,6 +36,7 @@ from plimsoll.planning.provisioning.purchases import (
     Purchases,
     left_per_hour,
     offer_to,
+    unpriced,
 )
 from plimsoll.planning.provisioning.search import purchase_search
 from plimsoll.planning.provisioning.sentences import explained, obstacle
@@ -49,6 +50,11 @@ PAUSE_SECONDS: Final = 1.0
 
 _log = logs.logger(__name__)
 
+_NO_PRICE: Final = (
+    "nothing is bought, since purchasing.mostPerHour of the PlacementPolicy is a limit and no price"
+    " is known: set pricePerGPUHour, or add the instance type to the price catalogue"
+)
+
 _Orders = frozenset[tuple[str, str, bool, bool]]
 """All orders, and how far they have come."""
 
@@ -58,8 +64,8 @@ class _Basis:
     """What decides what to buy, beside the plan."""
 
     orders: _Orders
-    pools: frozenset[tuple[str, int]]
-    """The pools by uid, and the versions of their specs."""
+    pools: frozenset[tuple[str, int, Decimal]]
+    """The pools by uid, the versions of their specs, and their prices."""
     blocked: frozenset[str]
     left: Decimal | None
     """How much more nodes may cost an hour; None: there is no limit."""
@@ -91,6 +97,7 @@ class Procurement:
         self._idle, self.shortages = IdleNodes(), Shortages()
         self._begun: _Begun | None = None
         self._found, self._is_new = Purchases(), False
+        self._unpriced = frozenset[str]()
         self._taken: set[str] = set()
         """Names of orders that others have used."""
 
@@ -102,6 +109,7 @@ class Procurement:
         self._tell(snapshot, writer)
         self._take_result(snapshot)
         if self._may_buy(snapshot):
+            self._say_unpriced(snapshot, writer)
             self._order(snapshot, writer)
             self._give_back(snapshot, current, writer)
         self._begin(snapshot, current, writer)
@@ -175,7 +183,7 @@ class Procurement:
             return
         wanted = Counter(self._found.nodes) if self._is_new else Counter[str]()
         self._is_new = False
-        blocked = self.shortages.blocked(snapshot.now)
+        blocked = self._blocked(snapshot)
         left = left_per_hour(snapshot)
         limits, ordered = Limits(snapshot), Counter[str]()
         taken = {*self._taken, *(order.name for order in snapshot.orders)}
@@ -199,6 +207,10 @@ class Procurement:
                 taken.add(order)
                 self.shortages.ordered(order, name)
                 writer.node_claims.submit([Buy(pool, template, order)])
+
+    def _blocked(self, snapshot: Snapshot) -> frozenset[str]:
+        """The pools of which nothing can be bought now."""
+        return self.shortages.blocked(snapshot.now) | unpriced(snapshot)
 
     def _give_back(self, snapshot: Snapshot, current: CurrentPlan, writer: Writer) -> None:
         before = current.before
@@ -236,11 +248,21 @@ class Procurement:
         task.add_done_callback(lambda _: self._woken())
         self._begun = _Begun(plan, basis, task)
 
+    def _say_unpriced(self, snapshot: Snapshot, writer: Writer) -> None:
+        """Say of each pool once that its price is not known."""
+        before, self._unpriced = self._unpriced, unpriced(snapshot)
+        for pool in snapshot.pools:
+            if pool.metadata.name in self._unpriced - before:
+                writer.node_claims.say(pool, Reason.ORDER_REFUSED, _NO_PRICE, warning=True)
+
     def _basis(self, snapshot: Snapshot) -> _Basis:
         return _Basis(
             frozenset((o.name, o.node, o.arrived, o.leaving) for o in snapshot.orders),
-            frozenset((p.metadata.uid, p.metadata.generation) for p in snapshot.pools),
-            self.shortages.blocked(snapshot.now),
+            frozenset(
+                (p.metadata.uid, p.metadata.generation, p.spec.price_per_gpu_hour)
+                for p in snapshot.pools
+            ),
+            self._blocked(snapshot),
             left_per_hour(snapshot),
             self._may_buy(snapshot),
         )

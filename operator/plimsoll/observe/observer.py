@@ -27,6 +27,7 @@ from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.gpu_faults import GpuFault, faulty_nodes
 from plimsoll.observe.measured.power import PowerReading
+from plimsoll.observe.measured.prices import NO_PRICES, NodePrices, priced
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.observe.nodes.notices import availability
 from plimsoll.observe.nodes.orders import Order, orders_of
@@ -63,6 +64,7 @@ class Objects:
     workloads: Iterable[WorkloadObject] = ()
     node_claims: Iterable[NodeClaim] | None = None
     """None while it is not known which there are."""
+    prices: NodePrices = NO_PRICES
 
 
 class Observer:
@@ -74,6 +76,7 @@ class Observer:
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
         self._gpu_types = GpuTypesSeen()
         self._workloads, self._grouped_pods = Workloads(), GroupedPods()
+        self._pools = Kept[tuple[GPUPool, ...]]()
         self._orders = Kept[tuple[Order, ...]]()
         self._homes: dict[str, str] = {}
 
@@ -106,7 +109,7 @@ class Observer:
             now=now,
             nodes=views,
             jobs=self._jobs.of(jobs, said),
-            pools=resources.all(GPUPool),
+            pools=self._priced(resources.all(GPUPool), objects.prices),
             power_domains=resources.all(PowerDomain),
             queues=resources.all(JobQueue),
             budgets=tuple(objects.budgets),
@@ -122,6 +125,10 @@ class Observer:
             orders=self._orders_of(objects, all_pods, resources.all(GPUPool)),
             can_order=objects.node_claims is not None,
         )
+
+    def _priced(self, pools: Sequence[GPUPool], prices: NodePrices) -> tuple[GPUPool, ...]:
+        known = prices.known
+        return self._pools.of(lambda: priced(pools, prices), pools, known, (prices.complete,))
 
     def _orders_of(
         self, objects: Objects, pods: Sequence[Pod], pools: Sequence[GPUPool]

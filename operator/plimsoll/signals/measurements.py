@@ -1,14 +1,16 @@
-"""All Prometheus measurements: broken GPUs, loads, power, and the energy signal."""
+"""All Prometheus measurements: broken GPUs, loads, power, the energy signal, and node prices."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.gpu_faults import GpuFault
 from plimsoll.observe.measured.power import PowerReading
+from plimsoll.observe.measured.prices import NodePrice
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.settings import Settings
 from plimsoll.signals.energy_watch import EnergyWatch
@@ -16,6 +18,7 @@ from plimsoll.signals.exporters import Exporters, listed
 from plimsoll.signals.fault_watch import FaultWatch
 from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch, Services
 from plimsoll.signals.load.rotation import AT_ONCE
+from plimsoll.signals.offering_prices import OfferingPrices
 from plimsoll.signals.power_watch import PowerWatch
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
@@ -33,19 +36,21 @@ class Measured:
     demands: tuple[JobDemand, ...] = ()
     power: PowerReading | None = None
     energy: EnergyReading | None = None
+    prices: tuple[NodePrice, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What to measure, and for whom.
 
-    `latest` is the latest snapshot, `changed` is called after urgent news, and `services_known`
-    returns once `services` are complete. `node_of` returns the node of a pod, by its namespace and
-    name.
+    `latest` is the latest snapshot, `pools` are those that there are, `changed` is called after
+    urgent news, and `services_known` returns once `services` are complete. `node_of` returns the
+    node of a pod, by its namespace and name.
     """
 
     services: Services
     latest: Callable[[], Snapshot | None]
+    pools: Callable[[], Iterable[GPUPool]]
     changed: Callable[[], None]
     leads: Callable[[], bool]
     services_known: Callable[[], Coroutine[Any, Any, None]]
@@ -84,6 +89,9 @@ class Measurements:
             exporters=exporters,
         )
         self._energy = EnergyWatch(prometheus, scope.latest, seconds=seconds)
+        self._prices = OfferingPrices(
+            prometheus, scope.pools, seconds=seconds, matchers=exporters.matchers
+        )
 
     def current(self, now: datetime) -> Measured:
         """The latest measurements that are still valid."""
@@ -92,6 +100,7 @@ class Measurements:
             demands=self._loads.current(),
             power=self._power.current(now),
             energy=self._energy.current(now),
+            prices=self._prices.current(),
         )
 
     def parts(self) -> list[Part]:
@@ -100,6 +109,7 @@ class Measurements:
             Part("faults", self._faults.run),
             Part("power", self._power.run),
             Part("energy", self._energy.run),
+            Part("node prices", self._prices.run),
             Part("loads", self._measure_loads),
         ]
 

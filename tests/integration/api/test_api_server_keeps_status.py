@@ -219,6 +219,7 @@ POOL = GPUPoolStatus(
         cpu=Decimal("191.5"),
         memory=Decimal(2**41),
         dollars_per_hour=Decimal("110.08"),
+        price_per_gpu_hour=Decimal("6.88"),
         advised_nodes=3,
     ),
 )

@@ -28,6 +28,7 @@ from plimsoll.observe.measured.demand import BucketDemand, JobDemand, RoleDemand
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.gpu_faults import GpuFault
 from plimsoll.observe.measured.power import PowerReading
+from plimsoll.observe.measured.prices import NO_PRICES, NodePrices
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import Snapshot
@@ -65,6 +66,7 @@ def objects_of(  # noqa: PLR0913 - each is a kind of thing that can be seen
     targets: Iterable[Reading] = (),
     power: PowerReading | None = None,
     energy: EnergyReading | None = None,
+    prices: NodePrices = NO_PRICES,
 ) -> Objects:
     """The objects, with what the API server adds to them, and what workers said."""
     numbers = itertools.count(1)
@@ -84,6 +86,7 @@ def objects_of(  # noqa: PLR0913 - each is a kind of thing that can be seen
         energy=energy,
         workloads=[each for each in found if isinstance(each, WorkloadObject)],
         node_claims=[each for each in found if isinstance(each, NodeClaim)],
+        prices=prices,
     )
 
 
@@ -96,6 +99,7 @@ def seen(  # noqa: PLR0913 - each is a kind of thing that can be seen
     targets: Iterable[Reading] = (),
     power: PowerReading | None = None,
     energy: EnergyReading | None = None,
+    prices: NodePrices = NO_PRICES,
 ) -> Snapshot:
     """The snapshot of a cluster in which there is just this."""
     objects = objects_of(
@@ -106,6 +110,7 @@ def seen(  # noqa: PLR0913 - each is a kind of thing that can be seen
         targets=targets,
         power=power,
         energy=energy,
+        prices=prices,
     )
     return Observer().snapshot(objects, now)
 

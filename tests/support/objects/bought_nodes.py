@@ -37,6 +37,28 @@ def a_growing_pool(  # noqa: PLR0913 - a builder: a test names only what it is a
     )
 
 
+def a_typed_pool(
+    name: str,
+    instance_type: str,
+    *,
+    zone: str = "",
+    region: str = "",
+    price: str = "0",
+    **spec: Any,  # noqa: ANN401 - fields of a GPUPool's spec
+) -> Manifest:
+    """A growing pool whose template names an instance type, and perhaps where."""
+    named = {
+        "node.kubernetes.io/instance-type": instance_type,
+        "topology.kubernetes.io/zone": zone,
+        "topology.kubernetes.io/region": region,
+    }
+    requirements = [
+        {"key": key, "operator": "In", "values": [value]} for key, value in named.items() if value
+    ]
+    template = {"spec": {"nodeClassRef": NODE_CLASS, "requirements": requirements}}
+    return a_growing_pool(name, price=price, provisioning={"nodeClaim": template}, **spec)
+
+
 def a_node_of(pool: str, name: str, **rest: Any) -> Manifest:  # noqa: ANN401 - what it has
     """A node of a pool."""
     labels: dict[str, str] = rest.pop("labels", {LABEL: pool})

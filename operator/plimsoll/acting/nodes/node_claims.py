@@ -11,11 +11,11 @@ from plimsoll.api.definition import API_VERSION
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
 from plimsoll.kube.http.resources import NODE_CLAIMS
+from plimsoll.kube.objects.node_claim import CAPACITY_TYPES
 from plimsoll.naming import shortened
 from plimsoll.planning.provisioning.future_nodes import future_labels
 
 _CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
-_OPTIONS: Final = {"OnDemand": "on-demand", "Spot": "spot", "Reserved": "reserved"}
 _REQUIRED: Final = frozenset(
     {
         _CAPACITY_TYPE,
@@ -66,7 +66,7 @@ def node_claim(pool: GPUPool, template: NodeClaimTemplate, name: str) -> Manifes
 def _added(pool: GPUPool, template: NodeClaimTemplate) -> Iterator[Manifest]:
     """What the pool requires beyond its template."""
     stated = {each.key for each in template.spec.requirements}
-    required = {_CAPACITY_TYPE: _OPTIONS[pool.spec.capacity_type], **future_labels(pool)}
+    required = {_CAPACITY_TYPE: CAPACITY_TYPES[pool.spec.capacity_type], **future_labels(pool)}
     for key, value in sorted(required.items()):
         if key in _REQUIRED and key not in stated:
             yield {"key": key, "operator": "In", "values": [value]}

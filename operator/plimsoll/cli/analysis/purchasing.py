@@ -9,7 +9,13 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes, hourly_price
-from plimsoll.planning.provisioning.purchases import Purchases, cost, left_per_hour, offer_to
+from plimsoll.planning.provisioning.purchases import (
+    Purchases,
+    cost,
+    left_per_hour,
+    offer_to,
+    unpriced,
+)
 from plimsoll.planning.provisioning.search import outcome, purchase_search
 from plimsoll.planning.provisioning.sentences import (
     coming_text,
@@ -28,7 +34,7 @@ _AT_ONCE = Effort(deterministic_seconds=0)
 
 def purchases_after(snapshot: Snapshot, result: PlanResult) -> Purchases:
     """What an operator that may buy nodes would buy once it has carried out the plan."""
-    blocked = known_blocked(snapshot)
+    blocked = known_blocked(snapshot) | unpriced(snapshot)
     future = future_nodes(snapshot, blocked, to_buy=obstacle(snapshot) is None)
     offer = offer_to(snapshot, settled(result), future, ProblemBuilder())
     search = purchase_search(offer, left_per_hour(snapshot))

@@ -28,6 +28,7 @@ from plimsoll.kube.objects.objects import (
 )
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading, Workload, reading_of
+from plimsoll.observe.measured.prices import NodePrices
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.targets.claims import reference_of
 
@@ -189,6 +190,7 @@ def _objects(entries: Mapping[Key, Entry]) -> Objects:
         targets=_targets(contents),
         workloads=_of(contents, WorkloadObject),
         node_claims=_of(contents, NodeClaim),
+        prices=NodePrices(complete=False),
     )
 
 

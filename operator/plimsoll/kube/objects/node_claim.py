@@ -1,7 +1,12 @@
 """Karpenter's NodeClaims: nodes that have been ordered, on their way, or there."""
 
+from typing import Final
+
 from plimsoll.kube.objects.objects import KubeObject, Wire
 from plimsoll.kube.objects.workload_parts import WorkloadCondition
+
+CAPACITY_TYPES: Final = {"OnDemand": "on-demand", "Spot": "spot", "Reserved": "reserved"}
+"""Karpenter's names of the capacity types."""
 
 
 class NodeClaimStatus(Wire, frozen=True):

@@ -34,6 +34,8 @@ class Limits:
             if self._there[name] + number > most:
                 text = f"{number} more of its nodes than the {self._there[name]} there and coming"
                 yield f"GPUPool {name}: {text} exceed max, {most}"
+            if number and self._budget is not None and not self._price({name: 1}):
+                yield f"GPUPool {name}: no price is known, but mostPerHour is {self._budget}"
         price = self._price(self._paid) + self._price(ordered)
         if self._budget is not None and any(ordered.values()) and price > self._budget:
             yield f"all bought nodes would cost {price} an hour: mostPerHour is {self._budget}"

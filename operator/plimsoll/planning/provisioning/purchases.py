@@ -187,6 +187,18 @@ def spent_per_hour(snapshot: Snapshot) -> Decimal:
     return sum((hourly_price(pools[order.pool]) for order in snapshot.orders), Decimal(0))
 
 
+def unpriced(snapshot: Snapshot) -> frozenset[str]:
+    """The pools of which nothing can be bought: there is a budget, and their price is not known."""
+    policy = snapshot.policy
+    if policy is None or policy.spec.purchasing.most_per_hour is None:
+        return frozenset()
+    return frozenset(
+        pool.metadata.name
+        for pool in snapshot.pools
+        if pool.spec.provisioning is not None and not pool.spec.price_per_gpu_hour
+    )
+
+
 def left_per_hour(snapshot: Snapshot) -> Decimal | None:
     """How much more nodes may cost an hour; None: there is no limit."""
     policy = snapshot.policy

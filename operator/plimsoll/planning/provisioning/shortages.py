@@ -111,6 +111,7 @@ class Shortages:
             retry_time=known.until,
             cpu=cpu,
             memory=memory,
+            price_per_gpu_hour=pool.spec.price_per_gpu_hour or None,
             dollars_per_hour=round(hourly_price(pool) * len(orders), _DIGITS),
         )
 

@@ -35,3 +35,9 @@ def test_what_is_paid_already_counts_toward_the_budget_and_what_is_owned_does_no
         "all bought nodes would cost 3.2 an hour: mostPerHour is 2.4"
     ]
     assert broken(0, a_growing_pool(price="5"), budget, *there) == []
+
+
+def test_what_has_no_known_price_is_not_bought_on_a_budget() -> None:
+    pool, budget = a_growing_pool(price="0"), a_policy(purchasing={"mostPerHour": "100"})
+    assert broken(1, pool, budget) == ["GPUPool h100: no price is known, but mostPerHour is 100"]
+    assert broken(1, pool) == broken(0, pool, budget) == []

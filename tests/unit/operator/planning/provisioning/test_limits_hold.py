@@ -22,6 +22,7 @@ from plimsoll.planning.provisioning.purchases import (
     left_per_hour,
     offer_to,
     purchases,
+    unpriced,
 )
 from plimsoll.planning.provisioning.search import outcome, purchase_search
 from plimsoll_devcluster.gpu_models import H100, L4
@@ -114,7 +115,7 @@ def found_for(manifests: Sequence[Manifest]) -> Found:
     snapshot, builder = seen(*manifests), ProblemBuilder()
     plan_input = plan_input_of(snapshot, builder)
     plan = settled(PlanResult(plan_input, solve_lean(plan_input.problem, AT_ONCE)))
-    offer = offer_to(snapshot, plan, future_nodes(snapshot, frozenset()), ProblemBuilder())
+    offer = offer_to(snapshot, plan, future_nodes(snapshot, unpriced(snapshot)), ProblemBuilder())
     solved: list[tuple[Problem, Placements]] = []
 
     def solve(problem: Problem) -> Placements:
@@ -141,6 +142,7 @@ def test_no_more_is_bought_than_pools_and_budget_allow(manifests: list[Manifest]
         assert terms is not None
         assert not new or len(nodes) + len(coming) + new <= terms.max
         per_node = pool.spec.price_per_gpu_hour * (pool.spec.gpus_per_node or 0)
+        assert not new or budget is None or per_node
         price += per_node * (len(orders) + new)
     assert not bought or budget is None or price <= budget
     assert not [*Limits(snapshot).broken(bought)]

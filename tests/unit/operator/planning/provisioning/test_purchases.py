@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from plimsoll.control.procurement import worked_out
+from plimsoll.observe.measured.prices import NO_PRICES, NodePrice, NodePrices
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import settled
@@ -19,7 +20,7 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
 from plimsoll_simulator.inline_solver import InlineSolver
 from support.clusters.seen import seen
-from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
+from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of, a_typed_pool
 from support.objects.job_manifests import (
     a_priority_class,
     a_queue,
@@ -30,9 +31,11 @@ from support.objects.job_manifests import (
 NOTHING: Final[Mapping[str, int]] = {}
 
 
-def plan_for(*manifests: Manifest, left: float | None = None) -> tuple[Snapshot, Purchases]:
+def plan_for(
+    *manifests: Manifest, left: float | None = None, prices: NodePrices = NO_PRICES
+) -> tuple[Snapshot, Purchases]:
     """What is bought once a plan has given out what there is."""
-    snapshot, builder = seen(*manifests), ProblemBuilder()
+    snapshot, builder = seen(*manifests, prices=prices), ProblemBuilder()
     plan_input = plan_input_of(snapshot, builder)
     solution = solve(plan_input.problem, Effort(deterministic_seconds=0))
     plan = settled(PlanResult(plan_input, solution))
@@ -137,3 +140,15 @@ def test_what_is_on_its_way_is_paid_for_whatever_the_budget_leaves() -> None:
     both = (a_claim("h100-1"), a_claim("h100-2"))
     _, found = plan_for(a_growing_pool(most=4), *both, gang, left=-8)
     assert (len(found.waiting), found.unpaid) == (1, {})
+
+
+def test_what_nodes_cost_by_the_catalogue_decides_which_are_bought() -> None:
+    pools = [a_typed_pool(name, name) for name in ("h100.a", "h100.b")]
+
+    def prices(**dollars: int) -> NodePrices:
+        found = (NodePrice(f"h100.{n}", "OnDemand", Decimal(d)) for n, d in dollars.items())
+        return NodePrices(tuple(found))
+
+    job = a_training_job("job", gpus=8)
+    assert plan_for(*pools, job, prices=prices(a=8, b=24))[1].nodes == {"h100.a": 1}
+    assert plan_for(*pools, job, prices=prices(a=24, b=8))[1].nodes == {"h100.b": 1}
