@@ -4,6 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+import yaml
 from prometheus_client import REGISTRY
 
 from plimsoll.errors import UnusablePrices
@@ -90,6 +91,7 @@ def unread() -> float | None:
     return REGISTRY.get_sample_value("plimsoll_unread_objects", {"resource": "prices"})
 
 
-def test_the_example_can_be_read() -> None:
-    found = catalogue_in(ROOT / "examples" / "provisioning" / "prices.yaml")
+def test_the_example_can_be_read(tmp_path: Path) -> None:
+    manifest = yaml.safe_load((ROOT / "examples/provisioning/node-prices.yaml").read_text())
+    found = catalogue_in(a_file(tmp_path, manifest["data"]["prices.yaml"]))
     assert {each.instance_type for each in found} >= {TYPE, "Standard_ND96isr_H100_v5"}
