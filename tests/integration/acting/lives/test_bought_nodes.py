@@ -1,11 +1,14 @@
 """Nodes are bought for jobs that wait, from Karpenter itself, and given back once they are idle."""
 
+import json
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import CAPACITY_TYPE, NODES, fake_node
 from plimsoll_devcluster.karpenter.instance_types import (
     ON_DEMAND,
@@ -21,6 +24,7 @@ from support.clusters.scene import SECONDS, Scene, gpu_limits
 from support.objects.bought_nodes import LABEL
 from support.objects.job_manifests import a_policy, a_training_job
 from support.objects.karpenter import a_node_pool
+from support.programs.cli_runs import run, written
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_BUYS_NODES": "true"}
 pytestmark = pytest.mark.usefixtures("karpenter_process")  # it serves the kind
@@ -168,6 +172,31 @@ def test_a_node_that_boots_is_waited_for_and_not_bought_again(
     scene.until(other, reason="QueueNotFound")
     assert orders(scene.api) == ["h100-1"]
     assert scene.status(pool)["provisioning"]["ordered"] == ["h100-1"]
+
+
+def test_who_asks_the_running_cluster_hears_what_is_on_its_way_and_what_is_to_be_bought(
+    scene: Scene,
+    claims: NodeClaims,
+    control_plane: Cluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    claims.set_boot_time(3600)
+    job, other = a_training_job("job", gpus=8), a_training_job("other", gpus=8)
+    scene.apply(a_pool_of("h100"), job)
+    wait_until(
+        lambda: orders(scene.api) == ["h100-1"], timeout_seconds=SECONDS, what="it is ordered"
+    )
+    cluster = ("--kubeconfig", str(control_plane.kubeconfig), "-o", "json")
+    ran = run(capsys, "explain", "job", "-n", scene.namespace, *cluster)
+    purchase = json.loads(ran.out)["job"]["purchase"]
+    assert (purchase["ordered"], purchase["nodes"]) == ({"h100": 1}, {})
+    other["metadata"]["namespace"] = scene.namespace
+    ran = run(capsys, "simulate", "-f", written(tmp_path, "job.yaml", other), *cluster)
+    (applied,) = json.loads(ran.out)["applied"]
+    purchase = applied["why"]["job"]["purchase"]
+    assert (purchase["ordered"], purchase["nodes"]) == ({}, {"h100": 1})
+    assert orders(scene.api) == ["h100-1"]
 
 
 def test_a_node_that_is_lost_while_it_comes_up_is_replaced_from_elsewhere(
