@@ -121,10 +121,17 @@ class Provisioning(ApiModel):
     """Most nodes, whoever bought them."""
     node_claim: NodeClaimTemplate | None = None
     """The Karpenter NodeClaims. Default: nothing is bought, and waiting jobs say what would be."""
+    headroom: Count = 0
+    """Nodes that are kept free, or held by jobs beyond their least sizes, if `max` and the budget
+    allow it: for jobs that cannot wait for one to start."""
     start_time: PositiveDuration = timedelta(minutes=5)
-    """How long a node usually takes from its order until pods can start there."""
-    idle_time: PositiveDuration = timedelta(minutes=10)
-    """After how long an idle node that was bought is given back."""
+    """How long a node takes from its order until pods can start there, until that has been seen."""
+    idle_time: PositiveDuration | None = None
+    """After how long an idle node that was bought is given back. Default: by its price, its start
+    time, and how soon idle nodes were needed again before; see `status.provisioning`."""
+    max_age: PositiveDuration | None = None
+    """Age from which a bought node takes nothing new; what runs there moves once it fits elsewhere,
+    and the node is given back. Default: no limit."""
     cpu: PositiveQuantity | None = None
     """CPUs of a future node that pods can have, until one has been seen. Default: as the pool's
     smallest node."""
@@ -236,6 +243,10 @@ class ProvisioningStatus(ApiModel):
     """How many orders in a row could not be met."""
     retry_time: Timestamp | None = None
     """When nodes are ordered again after a failure."""
+    start_time: PositiveDuration | None = None
+    """How long nodes took from their order until pods could start there: the median."""
+    idle_time: PositiveDuration | None = None
+    """After how long an idle node is given back, by what has been seen."""
     cpu: Quantity | None = None
     """CPUs that pods can have of a node that was bought, as seen while one was idle."""
     memory: Quantity | None = None

@@ -7,6 +7,7 @@ on only if no order has come or gone meanwhile: nothing is bought twice.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -15,21 +16,21 @@ from plimsoll.acting.nodes.node_claims import next_name
 from plimsoll.acting.writes.node_claims import Buy
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.gpu_pool import GPUPool, ProvisioningStatus
+from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
 from plimsoll.clock import Clock
 from plimsoll.control.current_plan import CurrentPlan
+from plimsoll.control.giving_back import GivingBack
 from plimsoll.control.solver import Solver
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import (
-    coming_orders,
     future_nodes,
     hourly_price,
-    present_nodes,
     room_for_more,
     template_of,
 )
-from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes, Reopen
+from plimsoll.planning.provisioning.idle_nodes import in_use
 from plimsoll.planning.provisioning.limits import Limits
 from plimsoll.planning.provisioning.purchases import (
     Offer,
@@ -41,6 +42,7 @@ from plimsoll.planning.provisioning.purchases import (
 from plimsoll.planning.provisioning.search import purchase_search
 from plimsoll.planning.provisioning.sentences import explained, obstacle
 from plimsoll.planning.provisioning.shortages import Shortages
+from plimsoll.planning.provisioning.standing_need import missing_nodes
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.problem import Problem
@@ -94,7 +96,8 @@ class Procurement:
 
     def forget(self) -> None:
         """Begin anew: another replica has acted, or is about to."""
-        self._idle, self.shortages = IdleNodes(), Shortages()
+        self.shortages = Shortages()
+        self._giving_back = GivingBack(self._solver, self._clock, self._woken)
         self._begun: _Begun | None = None
         self._found, self._is_new = Purchases(), False
         self._unpriced = frozenset[str]()
@@ -110,8 +113,9 @@ class Procurement:
         self._take_result(snapshot)
         if self._may_buy(snapshot):
             self._say_unpriced(snapshot, writer)
-            self._order(snapshot, writer)
-            self._give_back(snapshot, current, writer)
+            used = self._used(snapshot, current)
+            self._order(snapshot, current, used, writer)
+            self._giving_back.turn(snapshot, current.settled, used, writer, self.shortages)
         self._begin(snapshot, current, writer)
 
     def _may_buy(self, snapshot: Snapshot) -> bool:
@@ -132,9 +136,7 @@ class Procurement:
     def statuses(self, snapshot: Snapshot) -> Mapping[str, ProvisioningStatus]:
         """What the status of each pool says that may grow."""
         advised = (Purchases() if self._may_buy(snapshot) else self._found).nodes
-        found = (
-            (pool.metadata.name, self.shortages.status(pool, snapshot)) for pool in snapshot.pools
-        )
+        found = ((pool.metadata.name, self._status(pool, snapshot)) for pool in snapshot.pools)
         return {
             name: status.model_copy(update={"advised_nodes": advised.get(name, 0)})
             for name, status in found
@@ -177,56 +179,67 @@ class Procurement:
         if found is not None and found is not self._found:
             self._found, self._is_new = found, begun.basis == self._basis(snapshot)
 
-    def _order(self, snapshot: Snapshot, writer: Writer) -> None:
-        """Order what was found to be bought, once, and what pools lack of their fewest nodes."""
+    def _order(
+        self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str], writer: Writer
+    ) -> None:
+        """Order what was found to be bought, once, and what pools lack of `min` and `headroom`."""
         if writer.node_claims.under_way:
             return
-        wanted = Counter(self._found.nodes) if self._is_new else Counter[str]()
-        self._is_new = False
-        blocked = self._blocked(snapshot)
         left = left_per_hour(snapshot)
         limits, ordered = Limits(snapshot), Counter[str]()
         taken = {*self._taken, *(order.name for order in snapshot.orders)}
-        for pool in snapshot.pools:
-            terms, template, name = pool.spec.provisioning, template_of(pool), pool.metadata.name
-            if terms is None or template is None or name in blocked:
-                continue
-            there = len(present_nodes(pool, snapshot)) + len(coming_orders(pool, snapshot))
-            number = max(wanted[name], terms.min - there)
-            for _ in range(min(number, room_for_more(pool, snapshot))):
-                if left is not None:
-                    left -= hourly_price(pool)
-                    if left < 0:
-                        return
-                ordered[name] += 1
-                if broken := [*limits.broken(ordered)]:
-                    metrics.LOOP_ERRORS.inc()
-                    _log.error("nodes not ordered", pool=name, broken=broken)
+        for pool, template in self._due(snapshot, current, used):
+            name = pool.metadata.name
+            if left is not None:
+                left -= hourly_price(pool)
+                if left < 0:
                     return
-                order = next_name(pool, taken)
-                taken.add(order)
-                self.shortages.ordered(order, name)
-                writer.node_claims.submit([Buy(pool, template, order)])
+            ordered[name] += 1
+            if broken := [*limits.broken(ordered)]:
+                metrics.LOOP_ERRORS.inc()
+                _log.error("nodes not ordered", pool=name, broken=broken)
+                return
+            order = next_name(pool, taken)
+            taken.add(order)
+            self.shortages.ordered(order, name)
+            writer.node_claims.submit([Buy(pool, template, order)])
+
+    def _due(
+        self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str]
+    ) -> Iterator[tuple[GPUPool, NodeClaimTemplate]]:
+        """The pool of each node to order, those for jobs first: gangs get all of theirs or none."""
+        wanted = Counter(self._found.nodes) if self._is_new else Counter[str]()
+        self._is_new = False
+        found = (*self._found.waiting.values(), *self._found.unpaid.values())
+        awaited = [each for nodes in found for each in nodes]
+        blocked = self._blocked(snapshot)
+        pools = [pool for pool in snapshot.pools if pool.metadata.name not in blocked]
+        missing = Counter[str]()
+        for pool in pools:
+            name, room = pool.metadata.name, room_for_more(pool, snapshot)
+            wanted[name] = min(wanted[name], room)
+            lacks = missing_nodes(pool, snapshot, used, awaited, current.before)
+            missing[name] = min(lacks, room) - wanted[name]
+        for numbers in (wanted, missing):
+            for pool in pools:
+                template = template_of(pool)
+                if template is not None:
+                    yield from [(pool, template)] * numbers[pool.metadata.name]
+
+    def _status(self, pool: GPUPool, snapshot: Snapshot) -> ProvisioningStatus | None:
+        idle_time = self._giving_back.idle_time(pool, snapshot)
+        return self.shortages.status(pool, snapshot, idle_time)
 
     def _blocked(self, snapshot: Snapshot) -> frozenset[str]:
         """The pools of which nothing can be bought now."""
         return self.shortages.blocked(snapshot.now) | unpriced(snapshot)
 
-    def _give_back(self, snapshot: Snapshot, current: CurrentPlan, writer: Writer) -> None:
+    def _used(self, snapshot: Snapshot, current: CurrentPlan) -> frozenset[str]:
+        """The names of the nodes that are in use, or for which something is planned."""
         before = current.before
         planned = (each for job in (before.jobs if before else ()) for each in job.running)
         wanted = {name for each in planned for name in each.nodes} | self._found.kept
-        for change in self._idle.due(snapshot, wanted):
-            match change:
-                case GiveBack():
-                    self.shortages.given_up(change.order.name)
-                    if change.in_vain and not writer.node_claims.under_way:
-                        self.shortages.failed(change.order.pool, self._clock.now())
-                    writer.node_claims.submit([change])
-                case Close() | Reopen() if not writer.nodes.is_busy:
-                    writer.nodes.submit([change])
-                case _:
-                    pass
+        return in_use(snapshot, wanted)
 
     def _begin(self, snapshot: Snapshot, current: CurrentPlan, writer: Writer) -> None:
         """Work out what to buy, if that may have changed."""

@@ -97,6 +97,7 @@ class Reason(StrEnum):
     NODE_ORDERED = "NodeOrdered"
     NODE_ARRIVED = "NodeArrived"
     NODE_NOT_TO_BE_HAD = "NodeNotToBeHad"
+    NODE_EMPTIED = "NodeEmptied"
     NODE_GIVEN_BACK = "NodeGivenBack"
     ORDER_REFUSED = "OrderRefused"
 

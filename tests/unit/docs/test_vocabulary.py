@@ -17,7 +17,7 @@ Admitted Adopted AlreadyRuns AmbiguousSelector BackoffLimitExceeded BatchChanged
 CapRefused CapsApplied CapsPending Completed Cordoned DeadlineAtRisk DeadlineKept DeadlineMissed
 Deleting Draining Evicted Failed InCohortReclamation InsufficientResources InterruptionNotice
 InvalidSpec Leading LoadMeasured LoadUnknown LowerPriority ManagedElsewhere MetricsAwaited
-Migrated NodeArrived NodeGivenBack NodeLeft NodeOrdered NotLeader NotReady Pending PlanDropped
+Migrated NodeArrived NodeEmptied NodeGivenBack NodeLeft NodeOrdered NotLeader NotReady Pending PlanDropped
 Planned PowerCapped PowerMeasured
 PowerOvershoot PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined
 QueueNotFound RebalanceRecommended Released Reserved Resized Running Saving ScaledToZero

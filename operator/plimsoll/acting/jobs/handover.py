@@ -26,8 +26,8 @@ from plimsoll.vocabulary.reasons import Reason
 
 LONGEST_START: Final = timedelta(minutes=10)
 """How long after its pods were created a replica is waited for; a Deployment's default."""
-_ENDED_BY_OTHERS: Final = frozenset({Reason.DRAINING, Reason.DELETING})
-"""Reasons for leaving a node whose pods serve until somebody evicts them."""
+_SERVE_ON: Final = frozenset({Reason.DRAINING, Reason.DELETING, Reason.NODE_EMPTIED})
+"""Reasons for leaving a node whose pods serve until somebody evicts them, or they are replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +118,4 @@ def _may_stay(pod: PodView, turn: Turn) -> bool:
     node = turn.snapshot.node_by_name.get(pod.node)
     if node is None or has_interruption_notice(node.node):
         return False
-    return node.state.usable or node.state.reason in _ENDED_BY_OTHERS
+    return node.state.usable or node.state.reason in _SERVE_ON

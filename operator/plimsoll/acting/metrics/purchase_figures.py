@@ -2,12 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from plimsoll.api.gpu_pool import ProvisioningStatus
 from plimsoll.observe.nodes.orders import Order
 from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.provisioning.idle_nodes import idle_nodes, in_use
 from plimsoll.vocabulary import metrics
 
 _FIGURES = (
@@ -50,8 +51,8 @@ class PurchaseFigures:
         if before is None or before >= snapshot.now:
             return
         seconds = (snapshot.now - before).total_seconds()
-        for pool in _idle(snapshot):
-            metrics.IDLE_NODE_SECONDS.labels(pool).inc(seconds)
+        for pool, number in idle_nodes(snapshot, in_use(snapshot, frozenset())).items():
+            metrics.IDLE_NODE_SECONDS.labels(pool).inc(number * seconds)
 
 
 def _report(pool: str, capacity_type: str, status: ProvisioningStatus) -> None:
@@ -62,14 +63,6 @@ def _report(pool: str, capacity_type: str, status: ProvisioningStatus) -> None:
 
 def _state(order: Order) -> str:
     return "Arrived" if order.arrived else "Coming"
-
-
-def _idle(snapshot: Snapshot) -> Iterator[str]:
-    """The pool of each bought node that is there and that no job has a place on."""
-    used = {name for job in snapshot.present for name in job.placed_nodes}
-    for order in snapshot.orders:
-        if order.arrived and not order.occupied and order.node not in used:
-            yield order.pool
 
 
 def _clear() -> None:

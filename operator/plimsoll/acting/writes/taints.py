@@ -58,7 +58,8 @@ class NodeWriter:
     async def _write(self, change: NodeChange) -> None:
         node = change.node
         await self._client.json_patch(NODES.named(node.name, ""), operations(change), Node)
-        reason = _REASONS[type(change)]
+        empties = isinstance(change, Close) and change.empties
+        reason = Reason.NODE_EMPTIED if empties else _REASONS[type(change)]
         subject = Subject("v1", "Node", node.name, node.node.metadata.uid, "")
         warning = reason is Reason.QUARANTINED
         self._events.record(Saying(subject, reason, change.message, warning))

@@ -14,6 +14,7 @@ from plimsoll.vocabulary.reasons import Reason
 
 QUARANTINE_TAINT = "plimsoll.dev/quarantine"
 GIVEN_BACK_TAINT = "plimsoll.dev/given-back"
+EMPTIED_TAINT = "plimsoll.dev/emptied"
 OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
 NOT_READY_PATIENCE = timedelta(seconds=300)
 """How long a node that is not ready keeps its pods: as long as Kubernetes itself waits by default
@@ -48,6 +49,7 @@ class _Mark:
 
 _QUARANTINED = _Mark(Reason.QUARANTINED, leave=True)
 _GIVEN_BACK = _Mark(Reason.NODE_GIVEN_BACK, leave=False)
+_EMPTIED = _Mark(Reason.NODE_EMPTIED, leave=True)
 _GOING = _Mark(Reason.DRAINING, leave=True)
 _INTERRUPTED = _Mark(Reason.INTERRUPTION_NOTICE, leave=True)
 _BROKEN = _Mark(Reason.UNHEALTHY, leave=True)
@@ -59,6 +61,7 @@ _NOT_READY = _Mark(Reason.NOT_READY, leave=False)
 _TAINTS: Mapping[str, _Mark] = {
     QUARANTINE_TAINT: _QUARANTINED,
     GIVEN_BACK_TAINT: _GIVEN_BACK,
+    EMPTIED_TAINT: _EMPTIED,
     "karpenter.sh/disrupted": _GOING,
     "karpenter.sh/disruption": _GOING,  # before Karpenter 1.0
     "ToBeDeletedByClusterAutoscaler": _GOING,

@@ -18,7 +18,8 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 class Order:
     """A node that was ordered for a pool.
 
-    `node` is its name once it has registered, "" until then. `arrived`: it has all its GPUs.
+    `node` is its name once it has registered, "" until then. `arrived`: it has all its GPUs, and
+    `arrival` is when that was so first.
     `leaving`: it is being given back. `occupied`: pods run there that did not come with the node.
     """
 
@@ -30,6 +31,7 @@ class Order:
     arrived: bool
     leaving: bool
     occupied: bool = False
+    arrival: datetime | None = None
 
 
 def orders_of(
@@ -51,15 +53,17 @@ def _pool_of(claim: NodeClaim, names: Mapping[str, str]) -> str | None:
 
 def _order(claim: NodeClaim, pool: str, busy: set[str]) -> Order:
     meta, status = claim.metadata, claim.status
+    ready = condition_of(status.conditions, "Initialized")
     return Order(
         name=meta.name,
         uid=meta.uid,
         pool=pool,
         node=status.node_name,
         since=meta.creation_timestamp,
-        arrived=condition_of(status.conditions, "Initialized") is not None,
+        arrived=ready is not None,
         leaving=meta.deletion_timestamp is not None,
         occupied=status.node_name in busy,
+        arrival=None if ready is None else ready.last_transition_time,
     )
 
 

@@ -180,7 +180,8 @@ def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assign
     left = _unusable_nodes(snapshot, job)
     if left:
         text = f"left {', '.join(left)}, now {assignments_text(assignments)}"
-        return Migrate(name, assignments, Reason.NODE_LEFT, text)
+        chosen = _leaves_by_choice(snapshot, job)
+        return Migrate(name, assignments, Reason.MIGRATED if chosen else Reason.NODE_LEFT, text)
     return Migrate(
         name, assignments, Reason.MIGRATED, f"moved to {assignments_text(assignments)}", domain
     )
@@ -244,7 +245,8 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
     if left:
         why = result.plan_input.waiting_for_spot.get(name, "there is no other place")
         text = f"it must leave {', '.join(left)}, and {why}"
-        return Preempt(name, Reason.NODE_LEFT, text)
+        chosen = _leaves_by_choice(snapshot, job)
+        return Preempt(name, Reason.EVICTED if chosen else Reason.NODE_LEFT, text)
     domain = _overdrawn(result, job, ())
     if domain:
         text = f"power domain {domain} has too little power left for it"
@@ -286,6 +288,14 @@ def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:
         for name in names
         if name not in nodes or not nodes[name].state.usable
     ]
+
+
+def _leaves_by_choice(snapshot: Snapshot, job: Job) -> bool:
+    """Whether a job leaves nodes only since they are emptied to be given back."""
+    names = {name for a in job.running for name in a.nodes}
+    nodes = [snapshot.node_by_name.get(name) for name in names]
+    left = [node for node in nodes if node is None or not node.state.usable]
+    return all(node is not None and node.state.reason is Reason.NODE_EMPTIED for node in left)
 
 
 def _is_short(job: Job, assignments: Assignments) -> bool:

@@ -16,6 +16,7 @@ from plimsoll.observe.nodes.notices import Availability
 from plimsoll.observe.nodes.orders import Order
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
+from plimsoll.planning.provisioning.start_times import start_time
 
 MOST_OFFERED: Final = 256
 """How many nodes of a pool may be bought by one plan."""
@@ -32,11 +33,15 @@ _UNKNOWN_MEMORY: Final = "1Pi"
 
 @dataclass(frozen=True, slots=True)
 class FutureNode:
-    """A node that is not there yet. `order` is None for one that could be bought."""
+    """A node that is not there yet. `order` is None for one that could be bought.
+
+    `start_time`: how long it usually takes from its order until pods can start there.
+    """
 
     view: NodeView
     pool: GPUPool
     order: Order | None = None
+    start_time: timedelta = timedelta(0)
 
     @property
     def name(self) -> str:
@@ -63,13 +68,14 @@ def future_nodes(
 def _of_pool(
     pool: GPUPool, terms: Provisioning, snapshot: Snapshot, blocked: AbstractSet[str]
 ) -> Iterator[FutureNode]:
-    like = _view(pool, terms, snapshot)
+    like, takes = _view(pool, terms, snapshot), start_time(pool, snapshot)
     for order in coming_orders(pool, snapshot):
-        yield FutureNode(_named(f"{order.name}+", like), pool, order)
+        yield FutureNode(_named(f"{order.name}+", like), pool, order, takes)
     room = min(MOST_OFFERED, room_for_more(pool, snapshot))
     if pool.metadata.name not in blocked:
         for number in range(room):
-            yield FutureNode(_named(f"{pool.metadata.name}+{number}", like), pool)
+            view = _named(f"{pool.metadata.name}+{number}", like)
+            yield FutureNode(view, pool, start_time=takes)
 
 
 def coming_orders(pool: GPUPool, snapshot: Snapshot) -> tuple[Order, ...]:

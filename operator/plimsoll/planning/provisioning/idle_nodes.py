@@ -1,4 +1,4 @@
-"""Find nodes that were bought and are idle for long enough to be given back.
+"""Find nodes that were bought and are to be given back: idle, aged, or emptied.
 
 A node is first closed by a taint, and given back once that has been seen and it is still idle: no
 plan can have put a job there meanwhile. How long nodes have been idle is forgotten by a restart,
@@ -6,34 +6,39 @@ which keeps them a while longer.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool, Provisioning
 from plimsoll.api.values.durations import duration_text
 from plimsoll.kube.objects.objects import Taint
-from plimsoll.observe.nodes.notices import GIVEN_BACK_TAINT
+from plimsoll.observe.nodes.notices import EMPTIED_TAINT, GIVEN_BACK_TAINT
 from plimsoll.observe.nodes.orders import Order
 from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.planning.provisioning.ageing import is_aged
 from plimsoll.planning.provisioning.future_nodes import is_overdue, present_nodes
+from plimsoll.planning.provisioning.idle_times import UNKNOWN
 
 _NEVER_CAME: Final = "it has not come in time with all its GPUs"
+_NEEDED: Final = "it is needed again"
+_FITS_ELSEWHERE: Final = "what runs there fits elsewhere: it moves, and the node is given back"
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Keep everything off a node that is to be given back."""
+    """Keep everything new off a node that is to be given back; if it `empties`, what runs too."""
 
     node: NodeView
     message: str
+    empties: bool = False
 
     @property
     def taint(self) -> Taint:
         """The taint that does so."""
-        return Taint(GIVEN_BACK_TAINT, "NoSchedule")
+        return Taint(EMPTIED_TAINT if self.empties else GIVEN_BACK_TAINT, "NoSchedule")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +64,34 @@ class GiveBack:
     in_vain: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What nodes are used for.
+
+    `used`: the names of those that have jobs or await some. `emptied`: that of one whose jobs
+    fit elsewhere. `someone_waits`: jobs have no place, so that nothing can be emptied. `times`: how
+    long idle nodes of each pool are kept.
+    """
+
+    used: AbstractSet[str] = frozenset()
+    emptied: str | None = None
+    someone_waits: bool = False
+    times: Mapping[str, timedelta] = field(default_factory=dict[str, timedelta])
+
+
 class IdleNodes:
     """Remembers since when ordered nodes have been idle."""
 
     def __init__(self) -> None:
         self._since: dict[str, datetime] = {}
 
-    def due(
-        self, snapshot: Snapshot, wanted: AbstractSet[str]
-    ) -> Iterator[Close | Reopen | GiveBack]:
-        """What to do now; nodes that are `wanted` by their names are not idle."""
+    def due(self, snapshot: Snapshot, uses: Uses) -> Iterator[Close | Reopen | GiveBack]:
+        """What to do now."""
         before, self._since = self._since, {}
-        used = wanted | {name for job in snapshot.present for name in job.placed_nodes}
+        used = uses.used
         pools = {pool.metadata.name: pool for pool in snapshot.pools}
         left = Counter({name: len(present_nodes(pool, snapshot)) for name, pool in pools.items()})
+        spare = idle_nodes(snapshot, used)
         for order in snapshot.orders:
             pool, node = pools[order.pool], snapshot.node_by_name.get(order.node)
             terms = pool.spec.provisioning
@@ -82,21 +101,76 @@ class IdleNodes:
                 yield GiveBack(order, pool, _NEVER_CAME, in_vain=True)
             if terms is None or node is None or not order.arrived:
                 continue
-            closed = _taint(node) is not None
-            if order.occupied or order.node in used or left[order.pool] <= terms.min:
-                if closed:
-                    yield Reopen(node, "it is needed again")
+            if is_aged(order, pool, snapshot.now):
+                yield from _aged(order, pool, node, uses, is_used=order.node in used)
+                continue
+            if order.node in used:
+                yield from _used(node, uses)
+                continue
+            if is_kept(terms, left[order.pool], spare[order.pool]):
+                if _taint(node) is not None:
+                    yield Reopen(node, _NEEDED)
                 continue
             since = self._since[order.uid] = before.get(order.uid, snapshot.now)
-            if closed or snapshot.now - since >= terms.idle_time:
+            time = uses.times.get(order.pool, UNKNOWN)
+            closed = _taint(node) is not None
+            if closed or snapshot.now - since >= time:
                 left[order.pool] -= 1
-                text = _idle(terms)
+                spare[order.pool] -= 1
+                text = _why(node, time)
                 yield GiveBack(order, pool, text) if closed else Close(node, text)
 
 
+def is_kept(terms: Provisioning, present: int, idle: int) -> bool:
+    """Whether a pool keeps an idle node, having so many nodes of which so many are idle."""
+    return present <= terms.min or idle <= terms.headroom
+
+
+def in_use(snapshot: Snapshot, wanted: AbstractSet[str]) -> frozenset[str]:
+    """The names of the nodes that are `wanted`, or on which jobs or others have pods."""
+    placed = {name for job in snapshot.present for name in job.placed_nodes}
+    occupied = {order.node for order in snapshot.orders if order.occupied}
+    return frozenset(wanted | placed | occupied)
+
+
+def idle_nodes(snapshot: Snapshot, used: AbstractSet[str]) -> Counter[str]:
+    """How many bought nodes of each pool have arrived and are not used."""
+    there = (order for order in snapshot.orders if order.arrived and not order.leaving)
+    return Counter(order.pool for order in there if order.node not in used)
+
+
+def _used(node: NodeView, uses: Uses) -> Iterator[Close | Reopen]:
+    """What to do with a node that is in use, and is not too old."""
+    taint = _taint(node)
+    if taint is None and node.name == uses.emptied:
+        yield Close(node, _FITS_ELSEWHERE, empties=True)
+    elif taint is not None and (taint.key == GIVEN_BACK_TAINT or uses.someone_waits):
+        yield Reopen(node, _NEEDED)
+
+
+def _aged(
+    order: Order, pool: GPUPool, node: NodeView, uses: Uses, *, is_used: bool
+) -> Iterator[Close | GiveBack]:
+    """What to do with a node that is as old as its pool's nodes may be."""
+    terms, taint = pool.spec.provisioning, _taint(node)
+    age = "" if terms is None or terms.max_age is None else duration_text(terms.max_age)
+    text = f"it has reached maxAge of its GPUPool, {age}"
+    if taint is None:
+        yield Close(node, text)
+    elif not is_used:
+        yield GiveBack(order, pool, text)
+    elif taint.key == GIVEN_BACK_TAINT and node.name == uses.emptied:
+        yield Close(node, _FITS_ELSEWHERE, empties=True)
+
+
 def _taint(node: NodeView) -> Taint | None:
-    return next((t for t in node.node.spec.taints if t.key == GIVEN_BACK_TAINT), None)
+    """The taint by which a node is closed; that by which it is emptied if it has both."""
+    taints = {taint.key: taint for taint in node.node.spec.taints}
+    return taints.get(EMPTIED_TAINT, taints.get(GIVEN_BACK_TAINT))
 
 
-def _idle(terms: Provisioning) -> str:
-    return f"it has been idle for {duration_text(terms.idle_time)}"
+def _why(node: NodeView, time: timedelta) -> str:
+    taint = _taint(node)
+    if taint is not None and taint.key == EMPTIED_TAINT:
+        return "what ran there has moved elsewhere"
+    return f"it has been idle for {duration_text(time)}"

@@ -61,7 +61,7 @@ def offer_to(
 
     None if none does, or if there are no such nodes.
     """
-    if not future or not any(_lacks(view, settled) for view in snapshot.present):
+    if not future or not someone_waits(snapshot, settled):
         return None
     extended = replace(snapshot, nodes=(*snapshot.nodes, *(each.view for each in future)))
     problem = plan_input_of(extended, builder).problem
@@ -71,6 +71,11 @@ def offer_to(
     by_name = {NodeName(each.name): each for each in future}
     nodes = (_priced(node, by_name.get(node.name), problem) for node in problem.nodes)
     return Offer(replace(problem, nodes=tuple(nodes)), by_name)
+
+
+def someone_waits(snapshot: Snapshot, settled: Problem) -> bool:
+    """Whether a plan which leaves the problem `settled` gives some job less than it needs."""
+    return any(_lacks(view, settled) for view in snapshot.present)
 
 
 def _lacks(view: JobView, settled: Problem) -> bool:
@@ -97,13 +102,12 @@ def _priced(node: Node, future: FutureNode | None, problem: Problem) -> Node:
 
     A free node that is there, or on its way, is so preferred to a cheaper one that is not.
     """
-    terms = None if future is None else future.pool.spec.provisioning
-    if future is None or future.order is not None or terms is None:
+    if future is None or future.order is not None:
         return node
     worth = problem.weights.gpu_seconds_per_dollar
     if worth <= 0:
         return node
-    delay = int(terms.start_time.total_seconds() * 1_000_000 / worth)
+    delay = int(future.start_time.total_seconds() * 1_000_000 / worth)
     price = min(node.microdollars_per_gpu_hour + delay, MOST_MICRODOLLARS)
     return replace(node, microdollars_per_gpu_hour=price)
 

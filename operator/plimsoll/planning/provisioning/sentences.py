@@ -89,8 +89,7 @@ def _since(nodes: Iterable[FutureNode]) -> str:
 
 def start_time(nodes: Iterable[FutureNode]) -> timedelta:
     """How long until all of them have usually come, from their order."""
-    terms = (each.pool.spec.provisioning for each in nodes)
-    return max(each.start_time for each in terms if each is not None)
+    return max(each.start_time for each in nodes)
 
 
 def _time(nodes: Iterable[FutureNode]) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 from plimsoll.api.gpu_pool import MOST_ORDERED, GPUPool, ProvisioningStatus
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.provisioning.future_nodes import hourly_price, seen_amounts
+from plimsoll.planning.provisioning.start_times import seen_start_time
 
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(minutes=30)
@@ -97,7 +98,9 @@ class Shortages:
         """Until when nothing of a pool can be bought."""
         return self._failures.get(pool, _Failures()).until
 
-    def status(self, pool: GPUPool, snapshot: Snapshot) -> ProvisioningStatus | None:
+    def status(
+        self, pool: GPUPool, snapshot: Snapshot, idle_time: timedelta | None = None
+    ) -> ProvisioningStatus | None:
         """What a pool's status says; None if none of its nodes are bought."""
         if pool.spec.provisioning is None:
             return None
@@ -109,6 +112,8 @@ class Shortages:
             ordered=tuple(o.name for o in orders if not o.arrived and not o.leaving)[:MOST_ORDERED],
             failures=known.count,
             retry_time=known.until,
+            start_time=seen_start_time(pool, snapshot),
+            idle_time=idle_time,
             cpu=cpu,
             memory=memory,
             price_per_gpu_hour=pool.spec.price_per_gpu_hour or None,

@@ -10,6 +10,7 @@ import pytest
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import CAPACITY_TYPE, NODES, fake_node
+from plimsoll_devcluster.gpu_models import L4
 from plimsoll_devcluster.karpenter.instance_types import (
     ON_DEMAND,
     ONE_L4,
@@ -223,6 +224,70 @@ def test_the_fewest_nodes_are_there_without_any_job(scene: Scene, claims: NodeCl
     assert orders(scene.api) == ["l4-1", "l4-2"]
     scene.edit(pool, {"provisioning": {"min": 0}})
     until_given_back(scene)
+
+
+def test_a_spare_node_is_there_before_any_job_and_replaced_once_a_job_has_it(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    del claims
+    pool, job = a_pool_of("l4", ONE_L4, headroom=1), a_training_job("job", rates={L4: 1})
+    scene.apply(pool)
+    scene.until(pool, nodesReady=1)
+    scene.apply(job)
+    scene.running(job)
+    scene.until(pool, nodesReady=2)
+    scene.delete(job)
+    wait_until(
+        lambda: len(orders(scene.api)) == 1, timeout_seconds=SECONDS, what="one is given back"
+    )
+
+
+def test_a_half_empty_node_is_emptied_once_its_job_fits_elsewhere(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    del claims
+    pool = a_pool_of("h100", price="200", idleTime="1h", startTime="1s")
+    first, second, small = (
+        a_training_job(name, gpus=gpus) for name, gpus in (("a", 5), ("b", 5), ("c", 3))
+    )
+    scene.apply(pool, first)
+    (left,) = {*scene.running(first).nodes}
+    scene.apply(small)
+    assert {*scene.running(small).nodes} == {left}
+    scene.apply(second)
+    (kept,) = {*scene.running(second).nodes}
+    scene.delete(first)
+    wait_until(
+        lambda: not scene.api.exists(f"{NODES}/{left}"),
+        timeout_seconds=SECONDS,
+        what="the half-empty node is given back",
+    )
+    assert {*scene.running(small).nodes} == {kept}
+    assert len(orders(scene.api)) == 1
+    (said,) = {event["note"] for event in scene.events(small, "Migrated")}
+    assert said.startswith(f"left {left} (NodeEmptied), now ")
+    assert len(scene.status(small)["disruptionTimes"]) == 1
+
+
+def test_a_node_that_is_too_old_is_replaced_and_given_back(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    del claims
+    pool = a_pool_of("l4", ONE_L4, min=1, idleTime="1h")
+    scene.apply(pool)
+    scene.until(pool, nodesReady=1)
+    (first,) = orders(scene.api)
+    scene.edit(pool, {"provisioning": {"maxAge": "20s"}})
+    wait_until(
+        lambda: orders(scene.api) and first not in orders(scene.api),
+        timeout_seconds=SECONDS,
+        what="the old node is replaced",
+    )
+    scene.edit(pool, {"provisioning": {"maxAge": "1h"}})
+    scene.until(pool, nodesReady=1)
+    seen = scene.status(pool)["provisioning"]
+    assert seen["startTime"]
+    assert seen["idleTime"] == "1h"
 
 
 def test_what_others_have_from_karpenter_is_left_alone(scene: Scene, claims: NodeClaims) -> None:

@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes, Reopen
+from plimsoll.planning.provisioning.idle_nodes import (
+    Close,
+    GiveBack,
+    IdleNodes,
+    Reopen,
+    Uses,
+    in_use,
+)
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, at, seen
 from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
@@ -26,7 +33,8 @@ def bought(name: str = "n", *, closed: bool = False) -> list[Manifest]:
 def changes(
     idle: IdleNodes, *manifests: Manifest, wanted: Iterable[str] = (), after: timedelta
 ) -> list[tuple[type, str]]:
-    found = idle.due(seen(*manifests, now=NOW + after), frozenset(wanted))
+    snapshot = seen(*manifests, now=NOW + after)
+    found = idle.due(snapshot, Uses(in_use(snapshot, frozenset(wanted))))
     return [
         (type(each), each.order.node if isinstance(each, GiveBack) else each.node.name)
         for each in found
@@ -97,3 +105,65 @@ def test_the_time_begins_anew_once_it_has_been_used() -> None:
     changes(idle, POOL, *bought(), wanted=["n"], after=timedelta(minutes=5))
     assert changes(idle, POOL, *bought(), after=timedelta(minutes=10)) == []
     assert changes(idle, POOL, *bought(), after=timedelta(minutes=20)) == [(Close, "n")]
+
+
+def test_a_spare_node_is_kept_free_where_the_pool_says_so() -> None:
+    pool = a_growing_pool(provisioning={"headroom": 1})
+    assert due(pool, *bought("a"), *bought("b")) == [(Close, "a")]
+    assert due(pool, *bought("a")) == []
+    assert due(pool, *bought("a", closed=True)) == [(Reopen, "a")]
+    used = at(a_training_job("job"), "a")
+    assert due(pool, *bought("a"), *bought("b"), used) == []
+
+
+AGED = a_growing_pool(provisioning={"maxAge": "1m"})  # those of these tests are two minutes old
+
+
+def test_a_node_that_is_too_old_is_closed_and_goes_once_nothing_runs_there() -> None:
+    job = at(a_training_job("job"), "n")
+    assert changes(IdleNodes(), AGED, *bought(), job, after=timedelta()) == [(Close, "n")]
+    assert changes(IdleNodes(), AGED, *bought(closed=True), job, after=timedelta()) == []
+    gone = changes(IdleNodes(), AGED, *bought(closed=True), after=timedelta())
+    assert gone == [(GiveBack, "n")]
+    young = a_growing_pool(provisioning={"maxAge": "3m"})
+    assert changes(IdleNodes(), young, *bought(), job, after=timedelta()) == []
+
+
+def what_becomes(uses: Uses, *manifests: Manifest) -> list[Close | Reopen | GiveBack]:
+    """What is done now with nodes of which `used` ones are used."""
+    return [*IdleNodes().due(seen(*manifests), uses)]
+
+
+def emptied(name: str = "n") -> list[Manifest]:
+    """A node that was bought and is being emptied."""
+    taint = {"key": "plimsoll.dev/emptied", "effect": "NoSchedule"}
+    return [
+        a_claim(f"h100-{name}", node=name, arrived=True),
+        a_node_of("h100", name, taints=[taint]),
+    ]
+
+
+def test_a_node_whose_jobs_fit_elsewhere_is_emptied_and_then_given_back() -> None:
+    used = Uses(frozenset({"n"}), emptied="n")
+    (closed,) = what_becomes(used, POOL, *bought())
+    assert isinstance(closed, Close)
+    assert closed.taint.key == "plimsoll.dev/emptied"
+    assert what_becomes(Uses(frozenset({"n"})), POOL, *emptied()) == []
+    (back,) = what_becomes(Uses(), POOL, *emptied())
+    assert isinstance(back, GiveBack)
+    assert back.message == "what ran there has moved elsewhere"
+
+
+def test_a_node_is_not_emptied_on_while_somebody_waits() -> None:
+    (opened,) = what_becomes(Uses(frozenset({"n"}), someone_waits=True), POOL, *emptied())
+    assert isinstance(opened, Reopen)
+    assert opened.taint is not None
+    assert opened.taint.key == "plimsoll.dev/emptied"
+
+
+def test_one_that_is_too_old_is_emptied_whoever_waits() -> None:
+    used = Uses(frozenset({"n"}), emptied="n", someone_waits=True)
+    (closed,) = what_becomes(used, AGED, *bought(closed=True))
+    assert isinstance(closed, Close)
+    assert closed.empties
+    assert what_becomes(used, AGED, *emptied()) == []
