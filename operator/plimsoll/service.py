@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -37,6 +38,7 @@ from plimsoll.observe.observer import Objects
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.targets.claims import reference_of
 from plimsoll.observe.views.pods import pods_of_kind
+from plimsoll.planning.provisioning.start_times import longest_start_time
 from plimsoll.settings import Settings
 from plimsoll.signals.catalogue_watch import CatalogueWatch
 from plimsoll.signals.measurements import Measured, Measurements, Scope
@@ -210,6 +212,11 @@ class Operator:
         """Pods of services; omits what our own pods take of their nodes."""
         ours = pods_of_kind(self._watch.pods.objects.values(), InferenceJob.definition.kind)
         return [*ours, *(pod for view in self._loop.targeting.values() for pod in view.pods)]
+
+    def node_start_time(self) -> timedelta:
+        """How long replicas may have to wait for a new node."""
+        pools = (each for each in self.resources.all() if isinstance(each, GPUPool))
+        return longest_start_time(pools) if self._settings.buys_nodes else timedelta()
 
     def missed(self, kind: str) -> None:
         """Doubt the known objects of a custom resource kind: a deletion event was missed."""

@@ -5,7 +5,7 @@ import gc
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.definition import API_VERSION
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.clock import Clock
@@ -28,6 +29,7 @@ from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.pods import pods_of_kind
+from plimsoll.planning.provisioning.start_times import longest_start_time
 from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch
 from plimsoll.snapshots.recorder import Recorder
 from plimsoll_simulator.cluster.api_server import ApiServer, Change
@@ -157,6 +159,12 @@ class Twin:
     def pods_of_services(self) -> Iterator[PodView]:
         """Their pods."""
         return pods_of_kind(self._known["pods"].values(), InferenceJob.definition.kind)
+
+    def node_start_time(self) -> timedelta:
+        """How long replicas may have to wait for a new node."""
+        return longest_start_time(
+            each for each in self.resources.all() if isinstance(each, GPUPool)
+        )
 
     def missed(self, kind: str) -> None:
         """Nothing is ever missed."""

@@ -17,8 +17,8 @@ Admitted Adopted AlreadyRuns AmbiguousSelector BackoffLimitExceeded BatchChanged
 CapRefused CapsApplied CapsPending Completed Cordoned DeadlineAtRisk DeadlineKept DeadlineMissed
 Deleting Draining Evicted Failed InCohortReclamation InsufficientResources InterruptionNotice
 InvalidSpec Leading LoadMeasured LoadUnknown LowerPriority ManagedElsewhere MetricsAwaited
-Migrated NodeArrived NodeEmptied NodeGivenBack NodeLeft NodeOrdered NotLeader NotReady Pending PlanDropped
-Planned PowerCapped PowerMeasured
+Migrated NodeArrived NodeEmptied NodeGivenBack NodeLeft NodeOrdered NotLeader NotReady Pending
+PlanDropped Planned PowerCapped PowerMeasured
 PowerOvershoot PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined
 QueueNotFound RebalanceRecommended Released Reserved Resized Running Saving ScaledToZero
 ShapeChanged SignalMeasured SignalUnknown SpotShare Stale Starting SucceededGetScale Suspended

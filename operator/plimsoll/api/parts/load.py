@@ -43,7 +43,8 @@ class Forecast(ApiModel):
     """How far ahead and how cautiously to plan."""
 
     horizon: PositiveDuration = timedelta(minutes=5)
-    """How far ahead to forecast; at least a replica's start-up time."""
+    """How far ahead to forecast; at least until a replica started now is ready, and where nodes are
+    bought, a new node before it."""
     quantile: Fraction = Decimal("0.9")
     """Forecast quantile to provision for, above 0 and below 1."""
 

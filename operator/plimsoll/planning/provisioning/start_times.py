@@ -1,5 +1,6 @@
 """Learn how long nodes take from their order until pods can start there."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from statistics import median
 from typing import Final
@@ -13,11 +14,14 @@ _LATEST: Final = 16
 
 def start_time(pool: GPUPool, snapshot: Snapshot) -> timedelta:
     """How long a node of the pool usually takes: as seen, or else as its pool says."""
-    seen = seen_start_time(pool, snapshot)
-    if seen is not None:
-        return seen
-    terms = pool.spec.provisioning
-    return (Provisioning(max=0) if terms is None else terms).start_time
+    return seen_start_time(pool, snapshot) or _stated(pool)
+
+
+def longest_start_time(pools: Iterable[GPUPool]) -> timedelta:
+    """How long jobs may have to wait for a node of one of the pools that grow, by what they say."""
+    growing = (pool for pool in pools if pool.spec.provisioning is not None)
+    times = (_said(pool) or _stated(pool) for pool in growing)
+    return max(times, default=timedelta())
 
 
 def seen_start_time(pool: GPUPool, snapshot: Snapshot) -> timedelta | None:
@@ -36,7 +40,17 @@ def seen_start_time(pool: GPUPool, snapshot: Snapshot) -> timedelta | None:
     if took:
         seconds = median(each.total_seconds() for _, each in took[-_LATEST:])
         return timedelta(seconds=max(1, round(seconds)))
+    return _said(pool)
+
+
+def _said(pool: GPUPool) -> timedelta | None:
+    """What the pool's status says of its present spec."""
     said = pool.status.provisioning
     if said is None or pool.status.observed_generation != pool.metadata.generation:
         return None
     return said.start_time
+
+
+def _stated(pool: GPUPool) -> timedelta:
+    terms = pool.spec.provisioning
+    return (Provisioning(max=0) if terms is None else terms).start_time

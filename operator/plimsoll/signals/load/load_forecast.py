@@ -29,7 +29,7 @@ Key = tuple[str, str, str]
 class Outlook:
     """The horizon to forecast, the quantile, and the scaling windows.
 
-    `start`: the time a replica needs to start. `horizon`: at least that.
+    `start`: the time a replica needs to start. `horizon`: at least that, and what new nodes need.
     """
 
     start: timedelta
@@ -39,13 +39,15 @@ class Outlook:
     down_window: timedelta
 
     @classmethod
-    def of(cls, job: InferenceJob, start: timedelta | None) -> "Outlook":
-        """A job's outlook, given how long its replicas need to start, if known."""
+    def of(
+        cls, job: InferenceJob, start: timedelta | None, node_start: timedelta = timedelta()
+    ) -> "Outlook":
+        """A job's outlook, given how long its replicas need to start, if known, and new nodes."""
         forecast, scaling = job.spec.load.forecast, job.spec.scaling
         needed = start or timedelta()
         return cls(
             needed,
-            max(forecast.horizon, needed),
+            max(forecast.horizon, needed + node_start),
             float(forecast.quantile),
             scaling.up.stabilization_window,
             scaling.down.stabilization_window,

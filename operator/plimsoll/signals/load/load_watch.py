@@ -56,6 +56,10 @@ class Services(Protocol):
         """Their pods."""
         ...
 
+    def node_start_time(self) -> timedelta:
+        """How long replicas may have to wait for a new node; nothing if no pool grows."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class LoadTerms:
@@ -232,7 +236,7 @@ class LoadWatch:
         start: timedelta | None,
         now: datetime,
     ) -> RoleDemand:
-        outlook, uid = Outlook.of(job, start), job.metadata.uid
+        outlook, uid = Outlook.of(job, start, self._services.node_start_time()), job.metadata.uid
         fading = dict.fromkeys(fading_buckets(job, role, loads), 0.0)
         kept = dict(islice({**loads, **fading}.items(), MOST_BUCKETS))
         self._foresight.look(job.metadata.namespace, uid, role.name, kept)

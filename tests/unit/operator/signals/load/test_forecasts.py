@@ -172,6 +172,11 @@ def test_a_horizon_reaches_at_least_to_when_replicas_are_ready() -> None:
     assert Outlook.of(job, None).horizon == timedelta(minutes=1)
 
 
+def test_a_horizon_reaches_to_when_a_new_node_is_ready() -> None:
+    start, node_start = timedelta(minutes=2), timedelta(minutes=6)
+    assert Outlook.of(a_service(), start, node_start).horizon == timedelta(minutes=8)
+
+
 def remembered(foresight: LoadForecast, role: str, buckets: list[str]) -> None:
     outlook = Outlook.of(a_service(), None)
     foresight.look("team", "u", role, buckets)

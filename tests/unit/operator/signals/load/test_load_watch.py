@@ -46,6 +46,9 @@ class Cluster:
     def pods_of_services(self) -> list[PodView]:
         return [a_pod(job) for job in self.jobs]
 
+    def node_start_time(self) -> timedelta:
+        return timedelta()
+
 
 def a_pod(job: InferenceJob, *, start: timedelta = 90 * SECOND) -> PodView:
     name = f"{job.metadata.name}-server-0"
