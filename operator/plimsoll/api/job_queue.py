@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.conditions import Conditions
+from plimsoll.api.parts.purchasing import Purchasing
 from plimsoll.api.resource import Resource
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 from plimsoll.api.values.amounts import Duration, Quantity
@@ -78,6 +79,8 @@ class JobQueueSpec(ApiModel):
     """Share of borrowed GPUs, relative to sibling queues."""
     quotas: Annotated[tuple[Quota, ...], Field(max_length=64), keyed_by("type")] = ()
     """Quotas by GPU type."""
+    purchasing: Purchasing = Purchasing()
+    """How much may be spent on nodes for its jobs; see `provisioning` of GPUPool."""
     max_jobs: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     """Most jobs planned for: running jobs, then the oldest. The rest wait with reason
     `TooManyJobs`; 0 admits no new jobs. Finished and suspended jobs and those of child queues do

@@ -10,6 +10,7 @@ from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.parts.pods_ready import WaitForPodsReady
+from plimsoll.api.parts.purchasing import Purchasing
 from plimsoll.api.parts.unreachable_nodes import UnreachableNodes
 from plimsoll.api.resource import Resource
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked
@@ -248,14 +249,6 @@ class Reservation(ApiModel):
     after: Duration = timedelta(0)
     """How long the most urgent job waits, such as `6h`, before nodes are kept free for it: jobs no
     more urgent start there only if their `work` will finish in time. `0s`: never."""
-
-
-class Purchasing(ApiModel):
-    """How much nodes may cost that are bought for jobs that wait."""
-
-    most_per_hour: Quantity | None = None
-    """Most that all bought nodes together may cost an hour, in the currency of the pools' prices;
-    nodes on their way count. Default: no limit but the pools' `max`."""
 
 
 class PlacementPolicySpec(ApiModel):

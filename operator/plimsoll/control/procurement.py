@@ -68,6 +68,8 @@ class _Basis:
     orders: _Orders
     pools: frozenset[tuple[str, int, Decimal]]
     """The pools by uid, the versions of their specs, and their prices."""
+    queues: frozenset[tuple[str, int]]
+    """The queues, likewise."""
     blocked: frozenset[str]
     left: Decimal | None
     """How much more nodes may cost an hour; None: there is no limit."""
@@ -123,7 +125,7 @@ class Procurement:
 
     def explained(self, holds: Iterable[Hold], snapshot: Snapshot) -> Iterator[Hold]:
         """The holds, which also say what the jobs have to do with nodes that are not there yet."""
-        return explained(holds, self._found, snapshot, self._obstacle(snapshot))
+        return explained(holds, self._found, self._obstacle(snapshot))
 
     def _obstacle(self, snapshot: Snapshot) -> str | None:
         """What keeps nodes from being bought; None if nothing does."""
@@ -275,6 +277,7 @@ class Procurement:
                 (p.metadata.uid, p.metadata.generation, p.spec.price_per_gpu_hour)
                 for p in snapshot.pools
             ),
+            frozenset((q.metadata.uid, q.metadata.generation) for q in snapshot.queues),
             self._blocked(snapshot),
             left_per_hour(snapshot),
             self._may_buy(snapshot),

@@ -20,7 +20,6 @@ from plimsoll.planning.provisioning.search import outcome, purchase_search
 from plimsoll.planning.provisioning.sentences import (
     coming_text,
     obstacle,
-    over_budget,
     start_time,
     to_buy_text,
 )
@@ -45,7 +44,7 @@ def purchase_for(job: JobName, found: Purchases, snapshot: Snapshot) -> Purchase
     """The nodes that are not there yet on which a job would start; None if there are none."""
     unpaid, waiting = found.unpaid.get(job), found.waiting.get(job)
     if unpaid is not None:
-        return _purchase(unpaid, to_buy_text(unpaid, over_budget(snapshot)), within_budget=False)
+        return _purchase(unpaid, to_buy_text(unpaid, found.why_unpaid[job]), within_budget=False)
     if waiting is None:
         return None
     if all(each.order for each in waiting):

@@ -6,7 +6,7 @@ paid for. They are few and mostly alike, so greedy's placements are good enough.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -16,6 +16,7 @@ from plimsoll.planning.cluster.cluster import MOST_MICRODOLLARS
 from plimsoll.planning.problem.build import plan_input_of, wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import FutureNode, hourly_price
+from plimsoll.planning.provisioning.queue_budgets import QueueBudgets, queue_budgets
 from plimsoll.planning.serving.pinned_growth import missing_part, missing_parts
 from plimsoll_placement.model import Assignments, Job, Node, NodeName, Placements
 from plimsoll_placement.model import JobName as SolverName
@@ -24,10 +25,14 @@ from plimsoll_placement.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The problem of those that wait, and the nodes in it that are not there yet, by name."""
+    """The problem of those that wait, and the nodes in it that are not there yet, by name.
+
+    `queues`: what each queue may still spend.
+    """
 
     problem: Problem
     future: Mapping[NodeName, FutureNode]
+    queues: QueueBudgets
 
     @property
     def to_buy(self) -> dict[NodeName, GPUPool]:
@@ -40,7 +45,8 @@ class Purchases:
     """What to buy: how many nodes of each pool.
 
     `waiting`: the nodes that each job will start on that are not there yet. `unpaid`: those that
-    others would start on if they could be paid for. `kept`: the nodes that are there on which jobs
+    others would start on if they could be paid for, and `why_unpaid` which limit does not allow it.
+    `kept`: the nodes that are there on which jobs
     will start together with others.
     """
 
@@ -51,6 +57,7 @@ class Purchases:
     unpaid: Mapping[JobName, tuple[FutureNode, ...]] = field(
         default_factory=dict[JobName, tuple[FutureNode, ...]]
     )
+    why_unpaid: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     kept: frozenset[str] = frozenset()
 
 
@@ -70,7 +77,8 @@ def offer_to(
     problem = missing_parts(problem).apply(problem)
     by_name = {NodeName(each.name): each for each in future}
     nodes = (_priced(node, by_name.get(node.name), problem) for node in problem.nodes)
-    return Offer(replace(problem, nodes=tuple(nodes)), by_name)
+    budgets = queue_budgets(snapshot, problem.jobs)
+    return Offer(replace(problem, nodes=tuple(nodes)), by_name, budgets)
 
 
 def someone_waits(snapshot: Snapshot, settled: Problem) -> bool:
@@ -160,24 +168,47 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | Non
     `most_per_hour`: how much more may be spent; None: there is no limit.
     """
     paid: dict[str, FutureNode] = {}
+    charged: set[str] = set()
     kept: set[str] = set()
     waiting: dict[JobName, tuple[FutureNode, ...]] = {}
     unpaid: dict[JobName, tuple[FutureNode, ...]] = {}
+    why: dict[JobName, str] = {}
+    queues = offer.queues
     for job in sorted(offer.problem.jobs, key=_turn):
         names = () if job.running else dict.fromkeys(_names(placements.get(job.name, ())))
         nodes = tuple(offer.future[name] for name in names if name in offer.future)
         if not nodes:
             continue
-        now = paid | {each.name: each for each in nodes if each.order is None}
-        most = None if len(now) == len(paid) else most_per_hour
-        if most is not None and cost(now.values()) > most:
-            unpaid[JobName(job.whole_name)] = nodes
-        else:
-            paid = now
-            kept.update(name for name in names if name not in offer.future)
-            waiting[JobName(job.whole_name)] = nodes
+        name, price = JobName(job.whole_name), cost(n for n in nodes if n.name not in charged)
+        new = {each.name: each for each in nodes if each.order is None and each.name not in paid}
+        left = None if most_per_hour is None else most_per_hour - cost(paid.values())
+        limit = _limit([*new.values()], left, job, price, queues) if new else None
+        if limit is not None:
+            unpaid[name], why[name] = nodes, limit
+            continue
+        paid |= new
+        queues = queues.after(job.queue, price)
+        charged.update(each.name for each in nodes)
+        kept.update(name for name in names if name not in offer.future)
+        waiting[name] = nodes
     counts = Counter(each.pool.metadata.name for each in paid.values())
-    return Purchases(counts, waiting, unpaid, frozenset(kept))
+    return Purchases(counts, waiting, unpaid, why, frozenset(kept))
+
+
+def _limit(
+    new: Collection[FutureNode],
+    left: Decimal | None,
+    job: Job,
+    price: Decimal,
+    queues: QueueBudgets,
+) -> str | None:
+    """The limit that does not allow a job its new nodes, in words; None if all do.
+
+    `left`: what may still be spent on all; `price`: what its queue pays for its nodes.
+    """
+    if left is not None and cost(new) > left:
+        return f"purchasing.mostPerHour of the PlacementPolicy leaves {left:.2f}"
+    return queues.limit(job.queue, new, price)
 
 
 def cost(nodes: Iterable[FutureNode]) -> Decimal:

@@ -9,13 +9,11 @@ from plimsoll.api.values.durations import duration_text
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.provisioning.future_nodes import FutureNode, template_of
-from plimsoll.planning.provisioning.purchases import Purchases, cost, left_per_hour
+from plimsoll.planning.provisioning.purchases import Purchases, cost
 from plimsoll.vocabulary.reasons import Reason
 
 
-def explained(
-    holds: Iterable[Hold], found: Purchases, snapshot: Snapshot, why_not: str | None
-) -> Iterator[Hold]:
+def explained(holds: Iterable[Hold], found: Purchases, why_not: str | None) -> Iterator[Hold]:
     """The holds, which also say what the jobs have to do with nodes that are not there yet.
 
     `why_not`: what keeps nodes from being bought; None if nothing does.
@@ -23,7 +21,7 @@ def explained(
     for hold in holds:
         nodes, unpaid = found.waiting.get(hold.job), found.unpaid.get(hold.job)
         if unpaid is not None:
-            yield could_start_on(hold, unpaid, over_budget(snapshot))
+            yield could_start_on(hold, unpaid, found.why_unpaid[hold.job])
         elif nodes is None:
             yield hold
         elif why_not is None or all(each.order for each in nodes):
@@ -39,12 +37,6 @@ def obstacle(snapshot: Snapshot) -> str | None:
     if all(template_of(pool) is None for pool in snapshot.pools):
         return "no GPUPool says what to order, in provisioning.nodeClaim"
     return None
-
-
-def over_budget(snapshot: Snapshot) -> str:
-    """Why nodes are not bought that are too dear."""
-    left = left_per_hour(snapshot) or 0
-    return f"purchasing.mostPerHour of the PlacementPolicy leaves {left:.2f}"
 
 
 def waits_for_nodes(hold: Hold, nodes: Sequence[FutureNode]) -> Hold:

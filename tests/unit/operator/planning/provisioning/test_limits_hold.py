@@ -14,7 +14,7 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.future_nodes import future_nodes
+from plimsoll.planning.provisioning.future_nodes import future_nodes, hourly_price
 from plimsoll.planning.provisioning.limits import Limits
 from plimsoll.planning.provisioning.purchases import (
     Offer,
@@ -37,6 +37,7 @@ from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
 from support.objects.job_manifests import (
     a_policy,
     a_priority_class,
+    a_queue,
     a_training_job,
     an_inference_job,
 )
@@ -54,7 +55,14 @@ def a_cluster(rng: Random) -> list[Manifest]:
     made = [each for n in range(rng.randint(1, 3)) for each in a_grown_pool(rng, f"pool-{n}")]
     jobs = [a_job(rng, f"job-{n}") for n in range(rng.randint(1, 7))]
     budget = {"mostPerHour": str(rng.randint(0, 60))} if rng.random() < 0.7 else {}
-    return [*made, *jobs, a_priority_class("urgent", 1000), a_policy(purchasing=budget)]
+    queues = [a_queue("default", parent="all", **a_budget(rng)), a_queue("all", **a_budget(rng))]
+    return [*made, *jobs, *queues, a_priority_class("urgent", 1000), a_policy(purchasing=budget)]
+
+
+def a_budget(rng: Random) -> Manifest:
+    """Perhaps a limit of a queue on what is bought for it."""
+    most = {"mostPerHour": str(rng.randint(0, 60))}
+    return {"purchasing": most} if rng.random() < 0.3 else {}
 
 
 clusters = st.builds(
@@ -146,6 +154,11 @@ def test_no_more_is_bought_than_pools_and_budget_allow(manifests: list[Manifest]
         price += per_node * (len(orders) + new)
     assert not bought or budget is None or price <= budget
     assert not [*Limits(snapshot).broken(bought)]
+    for queue in snapshot.queues:  # all jobs belong to both
+        most = queue.spec.purchasing.most_per_hour
+        prices = {pool.metadata.name: hourly_price(pool) for pool in snapshot.pools}
+        assert most is None or sum(prices[name] * n for name, n in bought.items()) <= most
+        assert most is None or all(prices[name] for name, n in bought.items() if n)
 
 
 @given(clusters)
