@@ -35,6 +35,7 @@ from plimsoll.planning.provisioning.limits import Limits
 from plimsoll.planning.provisioning.purchases import (
     Offer,
     Purchases,
+    left_out,
     left_per_hour,
     offer_to,
     unpriced,
@@ -78,9 +79,10 @@ class _Basis:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """What is being worked out, or has been, and for which plan."""
+    """What is being worked out, or has been, for which plan and which jobs that it leaves out."""
 
     plan: Problem
+    left_out: frozenset[tuple[str, int]]
     basis: _Basis
     task: "asyncio.Task[Purchases | None]"
 
@@ -146,9 +148,11 @@ class Procurement:
         }
 
     def name_taken(self, name: str) -> None:
-        """Something else has the name of an order."""
+        """Something else has the name of an order: what to buy is worked out anew."""
         self._taken.add(name)
         self.shortages.given_up(name)
+        self._begun = None
+        self._woken()
 
     def order_failed(self, pool: GPUPool, name: str) -> None:
         """A node could not be ordered under this name."""
@@ -249,8 +253,8 @@ class Procurement:
         is_busy = self._begun is not None and not self._begun.task.done()
         if plan is None or is_busy or writer.node_claims.under_way:
             return
-        basis, begun = self._basis(snapshot), self._begun
-        if begun is not None and begun.basis == basis and begun.plan == plan:
+        basis, begun, out = self._basis(snapshot), self._begun, left_out(snapshot, plan)
+        if begun and (begun.basis, begun.plan, begun.left_out) == (basis, plan, out):
             return
         early = self._began_at + PAUSE_SECONDS - now
         if early > 0:
@@ -261,7 +265,7 @@ class Procurement:
         offer = offer_to(snapshot, plan, future, self._builder)
         task = asyncio.create_task(worked_out(self._solver, offer, basis.left))
         task.add_done_callback(lambda _: self._woken())
-        self._begun = _Begun(plan, basis, task)
+        self._begun = _Begun(plan, out, basis, task)
 
     def _say_unpriced(self, snapshot: Snapshot, writer: Writer) -> None:
         """Say of each pool once that its price is not known."""

@@ -86,6 +86,18 @@ def someone_waits(snapshot: Snapshot, settled: Problem) -> bool:
     return any(_lacks(view, settled) for view in snapshot.present)
 
 
+def left_out(snapshot: Snapshot, settled: Problem) -> frozenset[tuple[str, int]]:
+    """The jobs that wait and fit on no node that is there, so that no plan knows of them.
+
+    By uid, with the versions of their specs.
+    """
+    return frozenset(
+        (view.uid, view.resource.metadata.generation)
+        for view in snapshot.present
+        if SolverName(view.name) not in settled.job_by_name and wants_place(view)
+    )
+
+
 def _lacks(view: JobView, settled: Problem) -> bool:
     """Whether a job waits, or is a service that may lack some of its replicas."""
     if not wants_place(view):

@@ -13,7 +13,7 @@ from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import future_nodes
-from plimsoll.planning.provisioning.purchases import Purchases, offer_to
+from plimsoll.planning.provisioning.purchases import Purchases, left_out, offer_to
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
@@ -152,3 +152,15 @@ def test_what_nodes_cost_by_the_catalogue_decides_which_are_bought() -> None:
     job = a_training_job("job", gpus=8)
     assert plan_for(*pools, job, prices=prices(a=8, b=24))[1].nodes == {"h100.a": 1}
     assert plan_for(*pools, job, prices=prices(a=24, b=8))[1].nodes == {"h100.b": 1}
+
+
+def test_jobs_that_fit_on_no_node_that_is_there_are_told_apart_though_no_plan_knows_them() -> None:
+    def out(*jobs: Manifest) -> frozenset[tuple[str, int]]:
+        snapshot = seen(a_growing_pool(), *jobs)
+        return left_out(snapshot, plan_input_of(snapshot, ProblemBuilder()).problem)
+
+    first, second = a_training_job("first", gpus=8), a_training_job("second", gpus=8)
+    assert out(first) == {("uid-TrainingJob-first", 1)}
+    assert len(out(first, second)) == 2
+    assert out(a_node_of("h100", "there"), first) == frozenset()
+    assert out(a_training_job("held", gpus=8, suspend=True)) == frozenset()
