@@ -122,6 +122,8 @@ class Shortages:
 
     def _begin(self, pool: GPUPool) -> None:
         name, said = pool.metadata.name, pool.status.provisioning
+        if name in self._known:
+            self._coming = {order: of for order, of in self._coming.items() if of != name}
         self._known[name] = pool.metadata.uid
         self._failures.pop(name, None)
         if said is not None:

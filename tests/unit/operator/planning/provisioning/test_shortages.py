@@ -107,3 +107,11 @@ def test_the_status_says_what_the_nodes_cost() -> None:
     said = Shortages().status(snapshot.pools[0], snapshot)
     assert said is not None
     assert (said.dollars_per_hour, said.ordered) == (32, ("h100-1",))
+
+
+def test_what_goes_with_a_pool_is_no_failure_of_one_that_gets_its_name() -> None:
+    known = Shortages()
+    look(known, a_claim("h100-1"))
+    anew = {**POOL, "metadata": {**POOL["metadata"], "uid": "another"}}
+    assert look(known, pool=anew) == ([], [])
+    assert known.blocked(NOW) == set()
