@@ -25,6 +25,7 @@ from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.probe_server import ProbeServer, Pulse
 from plimsoll.kube.tokens.reviews import TokenReviews
@@ -34,6 +35,7 @@ from plimsoll.kube.watching.target_watch import TargetWatch
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll.observe.measured.prices import NodePrices
+from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.targets.claims import reference_of
@@ -82,6 +84,7 @@ class Operator:
             terms,
             adopts_jobs=settings.adopts_jobs,
             buys_nodes=settings.buys_nodes,
+            requests_in=settings.namespace if settings.requests_nodes else None,
             changed=wake,
         )
         terms = replace(terms, longest_between_lists_seconds=settings.relist_seconds)
@@ -185,6 +188,7 @@ class Operator:
             targets=self._targets.readings(),
             workloads=watch.workloads(),
             node_claims=watch.node_claims(),
+            provisioning_requests=watch.provisioning_requests(),
             reports=self._registry.current(now),
             gpu_faults=measured.gpu_faults,
             demands=measured.demands,
@@ -216,7 +220,7 @@ class Operator:
     def node_start_time(self) -> timedelta:
         """How long replicas may have to wait for a new node."""
         pools = (each for each in self.resources.all() if isinstance(each, GPUPool))
-        return longest_start_time(pools) if self._settings.buys_nodes else timedelta()
+        return longest_start_time(pools) if _ways(self._settings) else timedelta()
 
     def missed(self, kind: str) -> None:
         """Doubt the known objects of a custom resource kind: a deletion event was missed."""
@@ -241,6 +245,10 @@ class Operator:
     def wrote_node_claim(self, claim: NodeClaim) -> None:
         """Take in an ordered node as written, before the watch reports it."""
         self._watch.wrote_node_claim(claim)
+
+    def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
+        """Take in a request for nodes as written, before the watch reports it."""
+        self._watch.wrote_provisioning_request(request)
 
     def doubted(self, reference: Reference) -> None:
         """Read a target again: its replica count differs from the assumed one."""
@@ -331,5 +339,15 @@ def _loop_terms(settings: Settings) -> LoopTerms:
         large=settings.large_cluster,
         worker_url=settings.worker_url,
         asks_for_loads=bool(settings.prometheus_url),
-        buys_nodes=settings.buys_nodes,
+        ways=_ways(settings),
+        requests_in=settings.namespace,
     )
+
+
+def _ways(settings: Settings) -> frozenset[Way]:
+    """How nodes may be ordered."""
+    may = {
+        Way.NODE_CLAIM: settings.buys_nodes,
+        Way.PROVISIONING_REQUEST: settings.requests_nodes,
+    }
+    return frozenset(way for way, is_so in may.items() if is_so)

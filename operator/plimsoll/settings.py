@@ -58,6 +58,8 @@ class Settings(BaseModel):
 
     buys_nodes: bool = False
     """Whether nodes are ordered for GPUPools with `provisioning`; docs/guides/nodes.md."""
+    requests_nodes: bool = False
+    """Whether that is done by ProvisioningRequests too, in the namespace of the Lease."""
 
     prices_file: str = ""
     """The price catalogue, what nodes cost by instance type; docs/guides/nodes.md. Empty: none."""

@@ -23,6 +23,7 @@ from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import KubeObject, Namespace, Node, Pod, PriorityClass
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
@@ -183,6 +184,9 @@ class Twin:
 
     def wrote_node_claim(self, claim: NodeClaim) -> None:
         """Take in an ordered node as written: here none are ordered."""
+
+    def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
+        """Take in a request for nodes as written: here none are ordered."""
 
     def doubted(self, reference: Reference) -> None:
         """Nothing is assumed."""

@@ -10,6 +10,7 @@ from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
+from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
 from plimsoll.api.resource import Resource
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 from plimsoll.api.values.amounts import PositiveDuration, PositiveQuantity, Quantity
@@ -43,6 +44,12 @@ _CAP_WITHIN: Final = Rule(
 )
 _NODES_RISE: Final = Rule(
     "!has(self.min) || self.min <= self.max", "must be at least min: raise max or lower min", ".max"
+)
+_ORDERED_ONE_WAY: Final = Rule(
+    "!(has(self.nodeClaim) && has(self.provisioningRequest))",
+    "cannot be combined with nodeClaim, as nodes are ordered either from Karpenter or from"
+    " cluster-autoscaler: remove one of the two",
+    ".provisioningRequest",
 )
 _ONLY_SPOT_ENDS: Final = Rule(
     "!has(self.interruptionsPerHour) || self.capacityType == 'Spot' ||"
@@ -113,7 +120,7 @@ class TopologyKey(ApiModel):
 class Provisioning(ApiModel):
     """How nodes of the pool are bought for jobs that wait, and given back."""
 
-    model_config = cel_rules(_NODES_RISE)
+    model_config = cel_rules(_NODES_RISE, _ORDERED_ONE_WAY)
 
     min: Count = 0
     """Fewest nodes: those missing are bought at once, and those left are kept though idle."""
@@ -124,11 +131,14 @@ class Provisioning(ApiModel):
     headroom: Count = 0
     """Nodes that are kept free, or held by jobs beyond their least sizes, if `max` and the budget
     allow it: for jobs that cannot wait for one to start."""
+    provisioning_request: ProvisioningRequestTemplate | None = None
+    """The ProvisioningRequests to cluster-autoscaler, instead of NodeClaims."""
     start_time: PositiveDuration = timedelta(minutes=5)
     """How long a node takes from its order until pods can start there, until that has been seen."""
     idle_time: PositiveDuration | None = None
     """After how long an idle node that was bought is given back. Default: by its price, its start
-    time, and how soon idle nodes were needed again before; see `status.provisioning`."""
+    time, and how soon idle nodes were needed again before; see `status.provisioning`. With
+    `provisioningRequest`, cluster-autoscaler's own settings decide that."""
     max_age: PositiveDuration | None = None
     """Age from which a bought node takes nothing new; what runs there moves once it fits elsewhere,
     and the node is given back. Default: no limit."""
@@ -139,8 +149,9 @@ class Provisioning(ApiModel):
     """Memory of a future node that pods can have, such as `960Gi`, likewise."""
 
     @model_validator(mode="after")
-    def _max_from_min(self) -> Self:
+    def _hold_together(self) -> Self:
         _NODES_RISE.require(holds=self.min <= self.max)
+        _ORDERED_ONE_WAY.require(holds=None in (self.node_claim, self.provisioning_request))
         return self
 
 
@@ -238,7 +249,7 @@ class ProvisioningStatus(ApiModel):
     """What is being bought."""
 
     ordered: Annotated[tuple[ResourceName, ...], Field(max_length=MOST_ORDERED), ATOMIC] = ()
-    """NodeClaims whose nodes have not arrived."""
+    """NodeClaims, or ProvisioningRequests, whose nodes have not arrived."""
     failures: Count = 0
     """How many orders in a row could not be met."""
     retry_time: Timestamp | None = None

@@ -13,6 +13,7 @@ from plimsoll.kube.http.resources import (
     POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
+    PROVISIONING_REQUESTS,
     Resource,
 )
 from plimsoll.kube.objects.node_claim import NodeClaim
@@ -24,6 +25,7 @@ from plimsoll.kube.objects.objects import (
     PodDisruptionBudget,
     PriorityClass,
 )
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.sharing import PodSharing, with_own_notes
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.probe_server import stale_watches
@@ -42,16 +44,18 @@ T = TypeVar("T", bound=KubeObject)
 class ClusterWatch:
     """Nodes, pods, priority classes, disruption budgets, namespaces, and what may be adopted.
 
+    Also NodeClaims if it `buys_nodes`, and ProvisioningRequests in the namespace `requests_in`.
     `changed` is called after each batch of events.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is watched, by name
         self,
         client: KubeClient,
         terms: WatchTerms,
         *,
         adopts_jobs: bool,
         buys_nodes: bool,
+        requests_in: str | None,
         changed: Callable[[], None],
     ) -> None:
         def watch(
@@ -71,17 +75,31 @@ class ClusterWatch:
 
             return ServedWatch(client, adapter.resource, make, changed=changed)
 
+        def requests_of(namespace: str) -> ServedWatch[ProvisioningRequest]:
+            def make() -> ListWatch[ProvisioningRequest]:
+                return ListWatch(
+                    client,
+                    PROVISIONING_REQUESTS,
+                    ProvisioningRequest,
+                    namespace=namespace,
+                    changed=changed,
+                    terms=terms,
+                )
+
+            return ServedWatch(client, PROVISIONING_REQUESTS, make, changed=changed)
+
         # One that is never run would be reported as stale for ever.
         self._workloads = {each.type: of_kind(each) for each in ADAPTERS} if adopts_jobs else {}
         ordered = ServedWatch(
             client, NODE_CLAIMS, lambda: watch(NODE_CLAIMS, NodeClaim), changed=changed
         )
         self._node_claims = ordered if buys_nodes else None
+        self._requests = None if requests_in is None else requests_of(requests_in)
 
     @property
     def _all(self) -> tuple[ListWatch[Any] | ServedWatch[Any], ...]:
         found = (self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces)
-        ordered = () if self._node_claims is None else (self._node_claims,)
+        ordered = (each for each in (self._node_claims, self._requests) if each is not None)
         return (*found, *self._workloads.values(), *ordered)
 
     def workloads(self) -> tuple[WorkloadObject, ...]:
@@ -102,6 +120,16 @@ class ClusterWatch:
         """Take in an ordered node as written, before the watch reports it."""
         if self._node_claims is not None:
             self._node_claims.applied(claim)
+
+    def provisioning_requests(self) -> tuple[ProvisioningRequest, ...] | None:
+        """The requests for nodes, by whomever; None if they are not watched, or not served."""
+        watch = self._requests
+        return tuple(watch.objects.values()) if watch is not None and watch.is_served else None
+
+    def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
+        """Take in a request for nodes as written, before the watch reports it."""
+        if self._requests is not None:
+            self._requests.applied(request)
 
     def parts(self) -> list[Part]:
         """The parts that keep them current while they run."""

@@ -48,9 +48,9 @@ class GivingBack:
             match change:
                 case GiveBack():
                     shortages.given_up(change.order.name)
-                    if change.in_vain and not writer.node_claims.under_way:
+                    if change.in_vain and not writer.orders.under_way:
                         shortages.failed(change.order.pool, snapshot.now)
-                    writer.node_claims.submit([change])
+                    writer.orders.submit([change])
                 case Close() | Reopen() if not writer.nodes.is_busy:
                     writer.nodes.submit([change])
                 case _:

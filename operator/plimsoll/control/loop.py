@@ -30,6 +30,7 @@ from plimsoll.control.solver import Solver
 from plimsoll.control.view import View
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.observer import Objects, Observer
@@ -73,7 +74,7 @@ class Loop:
         self._observer, self._builder = Observer(), ProblemBuilder()
         self._search = BackgroundSearch(solver, wake.set)
         self._isolation = Isolation(solver)
-        self._procurement = Procurement(solver, view.clock, wake.set, buys=self._terms.buys_nodes)
+        self._procurement = Procurement(solver, view.clock, wake.set, terms=self._terms)
         reactions, seconds = Reactions(), self._terms.cluster_status_seconds
         self._current = CurrentPlan()
         self._dispatch = Dispatch(
@@ -285,6 +286,10 @@ class Loop:
     def wrote_node_claim(self, claim: NodeClaim) -> None:
         """A node was ordered, or is being given back."""
         self._view.wrote_node_claim(claim)
+
+    def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
+        """Several nodes were ordered."""
+        self._view.wrote_provisioning_request(request)
 
     def order_failed(self, pool: GPUPool, name: str) -> None:
         """A node could not be ordered under this name."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from plimsoll.observe.nodes.orders import Way
 from plimsoll.planning.problem.effort import LARGE
 
 GC_THRESHOLDS: Final = (50_000, 50, 100)
@@ -19,7 +20,8 @@ class LoopTerms:
     `large` nodes and jobs on, small changes are planned at once and the whole is searched in the
     background. After a turn failed and no job was found responsible, none is suspected for
     `unexplained_seconds`. `worker_url` is where workers report. `asks_for_loads`: whether a
-    Prometheus provides the load of services. `buys_nodes`: whether nodes may be ordered.
+    Prometheus provides the load of services. `ways`: how nodes may be
+    ordered, ProvisioningRequests in the namespace `requests_in`.
     """
 
     pause_seconds: float = 0.2
@@ -30,4 +32,5 @@ class LoopTerms:
     large: int = LARGE
     worker_url: str = ""
     asks_for_loads: bool = True
-    buys_nodes: bool = False
+    ways: frozenset[Way] = frozenset()
+    requests_in: str = ""

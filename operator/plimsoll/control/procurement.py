@@ -13,22 +13,27 @@ from decimal import Decimal
 from typing import Final
 
 from plimsoll.acting.nodes.node_claims import next_name
-from plimsoll.acting.writes.node_claims import Buy
+from plimsoll.acting.writes.orders import Ask, Buy
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.gpu_pool import GPUPool, ProvisioningStatus
-from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
 from plimsoll.clock import Clock
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.giving_back import GivingBack
+from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.solver import Solver
+from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import (
     future_nodes,
     hourly_price,
+    is_sold,
+    request_of,
     room_for_more,
     template_of,
+    unsold,
+    way_of,
 )
 from plimsoll.planning.provisioning.idle_nodes import in_use
 from plimsoll.planning.provisioning.limits import Limits
@@ -44,6 +49,7 @@ from plimsoll.planning.provisioning.search import purchase_search
 from plimsoll.planning.provisioning.sentences import explained, obstacle
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll.planning.provisioning.standing_need import missing_nodes
+from plimsoll.planning.provisioning.withdrawals import why_unmet, withdrawals
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.problem import Problem
@@ -57,6 +63,11 @@ _NO_PRICE: Final = (
     "nothing is bought, since purchasing.mostPerHour of the PlacementPolicy is a limit and no price"
     " is known: set pricePerGPUHour, or add the instance type to the price catalogue"
 )
+
+_MISSING: Final = {
+    Way.NODE_CLAIM: "Karpenter is not installed",
+    Way.PROVISIONING_REQUEST: "cluster-autoscaler's ProvisioningRequests are not installed",
+}
 
 _Orders = frozenset[tuple[str, str, bool, bool]]
 """All orders, and how far they have come."""
@@ -88,12 +99,13 @@ class _Begun:
 
 
 class Procurement:
-    """Takes a turn after each of the loop's; without `buys` it only says what it would buy."""
+    """Takes a turn after each of the loop's; it only says what it would buy if it may not."""
 
     def __init__(
-        self, solver: Solver, clock: Clock, woken: Callable[[], None], *, buys: bool
+        self, solver: Solver, clock: Clock, woken: Callable[[], None], *, terms: LoopTerms
     ) -> None:
-        self._solver, self._clock, self._woken, self._buys = solver, clock, woken, buys
+        self._solver, self._clock, self._woken = solver, clock, woken
+        self._ways, self._requests_in = terms.ways, terms.requests_in
         self._builder = ProblemBuilder()
         self._began_at = 0.0
         self.forget()
@@ -119,6 +131,7 @@ class Procurement:
             self._say_unpriced(snapshot, writer)
             used = self._used(snapshot, current)
             self._order(snapshot, current, used, writer)
+            writer.orders.submit(withdrawals(snapshot))
             self._giving_back.turn(snapshot, current.settled, used, writer, self.shortages)
         self._begin(snapshot, current, writer)
 
@@ -131,10 +144,13 @@ class Procurement:
 
     def _obstacle(self, snapshot: Snapshot) -> str | None:
         """What keeps nodes from being bought; None if nothing does."""
-        if not self._buys:
+        if not self._ways:
             return "this operator may not buy nodes"
-        if not snapshot.can_order:
-            return "Karpenter is not installed"
+        ways = [way for pool in snapshot.pools if (way := way_of(pool)) is not None]
+        if ways and not any(is_sold(pool, snapshot) for pool in snapshot.pools):
+            way = next((each for each in ways if each in self._ways), None)
+            may_not = f"this operator may not order nodes by {ways[0]}s"
+            return may_not if way is None else _MISSING[way]
         return obstacle(snapshot)
 
     def statuses(self, snapshot: Snapshot) -> Mapping[str, ProvisioningStatus]:
@@ -161,21 +177,23 @@ class Procurement:
 
     def _tell(self, snapshot: Snapshot, writer: Writer) -> None:
         """Say what has become of orders."""
-        news = self.shortages.see(snapshot, writer.node_claims.under_way)
+        news = self.shortages.see(snapshot, writer.orders.under_way)
         for pool in snapshot.pools:
             name = pool.metadata.name
+            way = way_of(pool) or Way.NODE_CLAIM
             if name in news.arrived:
-                metrics.NODES_ARRIVED.labels(name).inc(len(news.arrived[name]))
-                text = f"NodeClaim {', '.join(news.arrived[name])}: its node takes pods"
-                writer.node_claims.say(pool, Reason.NODE_ARRIVED, text)
+                metrics.NODES_ARRIVED.labels(name).inc(_arrived(news.arrived[name], snapshot))
+                took = "its node takes pods" if way is Way.NODE_CLAIM else "its nodes take pods"
+                text = f"{way} {', '.join(news.arrived[name])}: {took}"
+                writer.orders.say(pool, Reason.NODE_ARRIVED, text)
             if name in news.failed:
-                metrics.NODE_SHORTAGES.labels(name).inc(len(news.failed[name]))
-                until = self.shortages.until(name)
+                metrics.NODE_SHORTAGES.labels(name).inc(_lost(news.failed[name], snapshot))
+                until, what = self.shortages.until(name), _why_failed(news.failed[name], snapshot)
                 text = (
-                    f"NodeClaim {', '.join(news.failed[name])} is gone before its node has come:"
+                    f"{way} {', '.join(news.failed[name])} {what}:"
                     f" other pools are tried, and this one again at {until:%H:%M:%S} UTC"
                 )
-                writer.node_claims.say(pool, Reason.NODE_NOT_TO_BE_HAD, text, warning=True)
+                writer.orders.say(pool, Reason.NODE_NOT_TO_BE_HAD, text, warning=True)
 
     def _take_result(self, snapshot: Snapshot) -> None:
         begun = self._begun
@@ -189,18 +207,18 @@ class Procurement:
         self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str], writer: Writer
     ) -> None:
         """Order what was found to be bought, once, and what pools lack of `min` and `headroom`."""
-        if writer.node_claims.under_way:
+        if writer.orders.under_way:
             return
         left = left_per_hour(snapshot)
         limits, ordered = Limits(snapshot), Counter[str]()
-        taken = {*self._taken, *(order.name for order in snapshot.orders)}
-        for pool, template in self._due(snapshot, current, used):
+        taken = {*self._taken, *(each.name for each in (*snapshot.orders, *snapshot.requests))}
+        for pool, count in self._due(snapshot, current, used):
             name = pool.metadata.name
             if left is not None:
-                left -= hourly_price(pool)
+                left -= count * hourly_price(pool)
                 if left < 0:
                     return
-            ordered[name] += 1
+            ordered[name] += count
             if broken := [*limits.broken(ordered)]:
                 metrics.LOOP_ERRORS.inc()
                 _log.error("nodes not ordered", pool=name, broken=broken)
@@ -208,13 +226,27 @@ class Procurement:
             order = next_name(pool, taken)
             taken.add(order)
             self.shortages.ordered(order, name)
-            writer.node_claims.submit([Buy(pool, template, order)])
+            writer.orders.submit(self._ordering(pool, order, count, snapshot))
+
+    def _ordering(
+        self, pool: GPUPool, name: str, count: int, snapshot: Snapshot
+    ) -> Iterator[Buy | Ask]:
+        """The order of so many nodes of a pool under a name."""
+        template, request = template_of(pool), request_of(pool)
+        if template is not None:
+            yield Buy(pool, template, name)
+        if request is not None:
+            yield Ask(pool, request, name, count, self._requests_in, snapshot.nodes)
 
     def _due(
         self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str]
-    ) -> Iterator[tuple[GPUPool, NodeClaimTemplate]]:
-        """The pool of each node to order, those for jobs first: gangs get all of theirs or none."""
-        wanted = Counter(self._found.nodes) if self._is_new else Counter[str]()
+    ) -> Iterator[tuple[GPUPool, int]]:
+        """The pools of the nodes to order and how many at a time, those for jobs first.
+
+        Gangs get all of theirs or none.
+        """
+        new = self._found if self._is_new else Purchases()
+        wanted = Counter(new.nodes)
         self._is_new = False
         found = (*self._found.waiting.values(), *self._found.unpaid.values())
         awaited = [each for nodes in found for each in nodes]
@@ -226,11 +258,12 @@ class Procurement:
             wanted[name] = min(wanted[name], room)
             lacks = missing_nodes(pool, snapshot, used, awaited, current.before)
             missing[name] = min(lacks, room) - wanted[name]
-        for numbers in (wanted, missing):
-            for pool in pools:
-                template = template_of(pool)
-                if template is not None:
-                    yield from [(pool, template)] * numbers[pool.metadata.name]
+        sold = [pool for pool in pools if is_sold(pool, snapshot)]
+        for pool in sold:
+            most = wanted[pool.metadata.name]
+            yield from ((pool, count) for count in _lots(pool, new, most))
+        for pool in sold:
+            yield from [(pool, 1)] * missing[pool.metadata.name]
 
     def _status(self, pool: GPUPool, snapshot: Snapshot) -> ProvisioningStatus | None:
         idle_time = self._giving_back.idle_time(pool, snapshot)
@@ -238,7 +271,8 @@ class Procurement:
 
     def _blocked(self, snapshot: Snapshot) -> frozenset[str]:
         """The pools of which nothing can be bought now."""
-        return self.shortages.blocked(snapshot.now) | unpriced(snapshot)
+        elsewhere = unsold(snapshot) if self._may_buy(snapshot) else frozenset[str]()
+        return self.shortages.blocked(snapshot.now) | unpriced(snapshot) | elsewhere
 
     def _used(self, snapshot: Snapshot, current: CurrentPlan) -> frozenset[str]:
         """The names of the nodes that are in use, or for which something is planned."""
@@ -251,7 +285,7 @@ class Procurement:
         """Work out what to buy, if that may have changed."""
         plan, now = current.settled, self._clock.monotonic()
         is_busy = self._begun is not None and not self._begun.task.done()
-        if plan is None or is_busy or writer.node_claims.under_way:
+        if plan is None or is_busy or writer.orders.under_way:
             return
         basis, begun, out = self._basis(snapshot), self._begun, left_out(snapshot, plan)
         if begun and (begun.basis, begun.plan, begun.left_out) == (basis, plan, out):
@@ -272,7 +306,7 @@ class Procurement:
         before, self._unpriced = self._unpriced, unpriced(snapshot)
         for pool in snapshot.pools:
             if pool.metadata.name in self._unpriced - before:
-                writer.node_claims.say(pool, Reason.ORDER_REFUSED, _NO_PRICE, warning=True)
+                writer.orders.say(pool, Reason.ORDER_REFUSED, _NO_PRICE, warning=True)
 
     def _basis(self, snapshot: Snapshot) -> _Basis:
         return _Basis(
@@ -286,6 +320,36 @@ class Procurement:
             left_per_hour(snapshot),
             self._may_buy(snapshot),
         )
+
+
+def _lots(pool: GPUPool, found: Purchases, most: int) -> Iterator[int]:
+    """How many of at `most` so many nodes to order at a time: a gang's together if that can be."""
+    if way_of(pool) is not Way.PROVISIONING_REQUEST:
+        yield from [1] * most
+        return
+    for count in found.lots(pool.metadata.name):
+        if count <= most:
+            most -= count
+            yield count
+
+
+def _arrived(names: Iterable[str], snapshot: Snapshot) -> int:
+    """How many nodes have come by orders that are met."""
+    requested = {each.name: each.count for each in snapshot.requests}
+    return sum(requested.get(name, 1) for name in names)
+
+
+def _lost(names: Iterable[str], snapshot: Snapshot) -> int:
+    """How many nodes do not come of orders that could not be met."""
+    lacking = {each.name: each.count - len(each.nodes) for each in snapshot.requests}
+    return sum(lacking.get(name, 1) for name in names)
+
+
+def _why_failed(names: Iterable[str], snapshot: Snapshot) -> str:
+    """What has become of orders that could not be met."""
+    unmet = {each.name: why_unmet(each) for each in snapshot.requests}
+    told = [unmet[name] for name in names if name in unmet]
+    return f"is not met ({told[0]})" if told else "is gone before its node has come"
 
 
 async def worked_out(solver: Solver, offer: Offer | None, left: Decimal | None) -> Purchases | None:

@@ -5,6 +5,7 @@ from typing import Protocol
 from plimsoll.clock import Clock
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
@@ -50,6 +51,10 @@ class View(Protocol):
 
     def wrote_node_claim(self, claim: NodeClaim) -> None:
         """Take in an ordered node as written."""
+        ...
+
+    def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
+        """Take in a request for nodes as written."""
         ...
 
     def doubted(self, reference: Reference) -> None:

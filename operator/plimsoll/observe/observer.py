@@ -16,6 +16,7 @@ from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading
 from plimsoll.observe.adoption.grouped_pods import GroupedPods
@@ -30,7 +31,6 @@ from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.measured.prices import NO_PRICES, NodePrices, priced
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.observe.nodes.notices import availability
-from plimsoll.observe.nodes.orders import Order, orders_of
 from plimsoll.observe.queue_access import QueueAccess
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.resources import ByKind, Ordering
@@ -40,6 +40,7 @@ from plimsoll.observe.targets.targets import Found, Surroundings, Targets, place
 from plimsoll.observe.views.job_pods import Divided, PodViews
 from plimsoll.observe.views.node_views import NodeViews
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
+from plimsoll.observe.views.ordered_nodes import OrderedNodes
 
 POLICY_NAME = "default"
 
@@ -65,6 +66,8 @@ class Objects:
     node_claims: Iterable[NodeClaim] | None = None
     """None while it is not known which there are."""
     prices: NodePrices = NO_PRICES
+    provisioning_requests: Iterable[ProvisioningRequest] | None = None
+    """Likewise."""
 
 
 class Observer:
@@ -77,7 +80,7 @@ class Observer:
         self._gpu_types = GpuTypesSeen()
         self._workloads, self._grouped_pods = Workloads(), GroupedPods()
         self._pools = Kept[tuple[GPUPool, ...]]()
-        self._orders = Kept[tuple[Order, ...]]()
+        self._ordered = OrderedNodes()
         self._homes: dict[str, str] = {}
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
@@ -96,6 +99,12 @@ class Observer:
         taken = self._pods.taken(_others(pods.unmanaged, found))
         policies = resources.all(PlacementPolicy)
         views = self._nodes.of(nodes, taken, now)
+        ordered = self._ordered.of(
+            (tuple(objects.node_claims or ()), tuple(objects.provisioning_requests or ())),
+            resources.all(GPUPool),
+            views,
+            all_pods,
+        )
         said = Said(
             pods,
             self._access_of(resources, objects),
@@ -122,21 +131,15 @@ class Observer:
             namespaces={each.metadata.name: each.metadata.labels for each in objects.namespaces},
             refused=tuple(sorted(objects.refused, key=str)),
             adopted=adopted,
-            orders=self._orders_of(objects, all_pods, resources.all(GPUPool)),
+            orders=ordered.orders,
+            requests=ordered.requests,
             can_order=objects.node_claims is not None,
+            can_request=objects.provisioning_requests is not None,
         )
 
     def _priced(self, pools: Sequence[GPUPool], prices: NodePrices) -> tuple[GPUPool, ...]:
         known = prices.known
         return self._pools.of(lambda: priced(pools, prices), pools, known, (prices.complete,))
-
-    def _orders_of(
-        self, objects: Objects, pods: Sequence[Pod], pools: Sequence[GPUPool]
-    ) -> tuple[Order, ...]:
-        claims = tuple(objects.node_claims or ())
-        if not claims:
-            return ()
-        return self._orders.of(lambda: orders_of(claims, pools, pods), claims, pools, pods)
 
     def _access_of(self, resources: ByKind, objects: Objects) -> QueueAccess:
         """Who may use which queue and PriorityClass."""

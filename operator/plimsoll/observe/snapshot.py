@@ -34,6 +34,7 @@ from plimsoll.observe.nodes.gpus import Offer
 from plimsoll.observe.nodes.notices import Availability
 from plimsoll.observe.nodes.orders import Order
 from plimsoll.observe.nodes.power_limits import NO_LIMITS, PowerLimits
+from plimsoll.observe.nodes.provisioning_requests import NodeRequest
 from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.vocabulary.reasons import Reason
@@ -308,8 +309,9 @@ class Snapshot:
     `namespaces` are the labels of each. `refused` are the custom resources that cannot be read now;
     jobs among them that were readable before are here in their last readable version. `stuck` are
     the uids of jobs for which a write has long been failing. `adopted` are the workloads of other
-    kinds that ask to be planned. `orders` are the nodes that were ordered for pools; more
-    can be ordered if Karpenter is there (`can_order`).
+    kinds that ask to be planned. `orders` are the nodes that were ordered for pools, some of
+    them together by `requests`; more can be ordered if Karpenter is there (`can_order`), or if
+    cluster-autoscaler takes requests (`can_request`).
     """
 
     now: datetime
@@ -330,7 +332,9 @@ class Snapshot:
     stuck: frozenset[str] = frozenset()
     adopted: Adopted = field(default_factory=Adopted)
     orders: tuple[Order, ...] = ()
+    requests: tuple[NodeRequest, ...] = ()
     can_order: bool = False
+    can_request: bool = False
 
     @cached_property
     def present(self) -> tuple[JobView, ...]:

@@ -21,6 +21,7 @@ from plimsoll.kube.objects.objects import (
     PodDisruptionBudget,
     PriorityClass,
 )
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading, Reference, Scale, Workload
 from plimsoll.observe.adoption.kinds.table import ADAPTERS
@@ -45,6 +46,7 @@ _KUBE: Mapping[str, type[KubeObject]] = {
     "Pod": Pod,
     "PriorityClass": PriorityClass,
     "PodDisruptionBudget": PodDisruptionBudget,
+    "ProvisioningRequest": ProvisioningRequest,
 }
 _EVERYWHERE = {
     "Namespace",
@@ -87,6 +89,7 @@ def objects_of(  # noqa: PLR0913 - each is a kind of thing that can be seen
         workloads=[each for each in found if isinstance(each, WorkloadObject)],
         node_claims=[each for each in found if isinstance(each, NodeClaim)],
         prices=prices,
+        provisioning_requests=[each for each in found if isinstance(each, ProvisioningRequest)],
     )
 
 

@@ -1,5 +1,6 @@
-"""GPUPools that may buy nodes, the NodeClaims by which they did, and the nodes that came."""
+"""GPUPools that may buy nodes, the orders by which they did, and the nodes that came."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -59,10 +60,18 @@ def a_typed_pool(
     return a_growing_pool(name, price=price, provisioning={"nodeClaim": template}, **spec)
 
 
-def a_node_of(pool: str, name: str, **rest: Any) -> Manifest:  # noqa: ANN401 - what it has
-    """A node of a pool."""
+def a_node_of(
+    pool: str,
+    name: str,
+    *,
+    came: str | None = None,
+    **rest: Any,  # noqa: ANN401 - what it has
+) -> Manifest:
+    """A node of a pool, which is there since it `came`."""
     labels: dict[str, str] = rest.pop("labels", {LABEL: pool})
-    return fake_node(name, labels=labels, **rest)
+    node = fake_node(name, labels=labels, **rest)
+    node["metadata"] |= {"creationTimestamp": came} if came else {}
+    return node
 
 
 def a_claim(
@@ -74,6 +83,57 @@ def a_claim(
     **metadata: Any,  # noqa: ANN401 - what of it matters
 ) -> Manifest:
     """A node that was ordered for a pool; it has registered if it is named."""
+    conditions = [{"type": "Initialized", "status": "True"}] if arrived else []
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": name, **_ordered_for(pool), **metadata},
+        "status": {"nodeName": node, "conditions": conditions},
+    }
+
+
+def an_autoscaled_pool(
+    name: str = "h100",
+    *,
+    most: int = 8,
+    request: Manifest | None = None,
+    **rest: Any,  # noqa: ANN401 - as above
+) -> Manifest:
+    """A pool whose nodes cluster-autoscaler makes."""
+    terms = {"provisioningRequest": request or {}, **rest.pop("provisioning", {})}
+    return a_growing_pool(name, most=most, sells=False, provisioning=terms, **rest)
+
+
+def a_request(
+    name: str,
+    pool: str = "h100",
+    count: int = 2,
+    conditions: Sequence[Manifest] = (),
+    **metadata: Any,  # noqa: ANN401 - what of it matters
+) -> Manifest:
+    """Nodes that were ordered together for a pool."""
+    return {
+        "apiVersion": "autoscaling.x-k8s.io/v1",
+        "kind": "ProvisioningRequest",
+        "metadata": {"name": name, **_ordered_for(pool), **metadata},
+        "spec": {"podSets": [{"podTemplateRef": {"name": name}, "count": count}]},
+        "status": {"conditions": [*conditions]},
+    }
+
+
+def said(kind: str, status: str = "True", reason: str = "", at: str = ORDERED) -> Manifest:
+    """A condition of a request."""
+    text = f"{kind} is {status}"
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason or kind,
+        "message": text,
+        "lastTransitionTime": at,
+    }
+
+
+def _ordered_for(pool: str) -> Manifest:
     owner = {
         "apiVersion": "plimsoll.dev/v1alpha1",
         "kind": "GPUPool",
@@ -81,11 +141,4 @@ def a_claim(
         "uid": f"uid-GPUPool-{pool}",
         "controller": True,
     }
-    conditions = [{"type": "Initialized", "status": "True"}] if arrived else []
-    meta: Manifest = {"creationTimestamp": ORDERED, "ownerReferences": [owner], **metadata}
-    return {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodeClaim",
-        "metadata": {"name": name, **meta},
-        "status": {"nodeName": node, "conditions": conditions},
-    }
+    return {"creationTimestamp": ORDERED, "ownerReferences": [owner]}

@@ -44,6 +44,7 @@ _R: Final = "spec.roles.0"
 _WHOLE: Final = "must be a whole number of GPUs, such as 8, or a fraction of one"
 _DURATION: Final = "must be a duration above 0, such as 45s, 10m or 1h30m"
 _LABEL: Final = "must be a node label value, such as NVIDIA-H100-80GB-HBM3"
+_NODE_CLASS: Final = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "gpu"}
 _RACK: Final = "plimsoll.dev/rack"
 _POINT: Final = {"workers": 2, "rate": 3}
 
@@ -681,6 +682,35 @@ CLUSTER: Final = (
         {"spec.gpuType": H100, "spec.gpusPerNode": 8, "spec.provisioning": {"min": 5, "max": 4}},
         "spec.provisioning.max",
         "must be at least min: raise max or lower min",
+    ),
+    Wrong(
+        "nodes ordered from two",
+        gpu_pool,
+        {
+            "spec.gpuType": H100,
+            "spec.gpusPerNode": 8,
+            "spec.provisioning": {
+                "max": 4,
+                "nodeClaim": {"spec": {"nodeClassRef": _NODE_CLASS}},
+                "provisioningRequest": {},
+            },
+        },
+        "spec.provisioning.provisioningRequest",
+        "cannot be combined with nodeClaim",
+    ),
+    Wrong(
+        "nodes ordered from a class that makes none",
+        gpu_pool,
+        {
+            "spec.gpuType": H100,
+            "spec.gpusPerNode": 8,
+            "spec.provisioning": {
+                "max": 4,
+                "provisioningRequest": {"className": "check-capacity.autoscaling.x-k8s.io"},
+            },
+        },
+        "spec.provisioning.provisioningRequest.className",
+        "must be a class that makes nodes",
     ),
     Wrong(
         "no power at all",

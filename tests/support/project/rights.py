@@ -36,8 +36,9 @@ def cluster_rules() -> list[dict[str, Any]]:
 
 
 def own_rules() -> list[dict[str, Any]]:
-    """Return what the operator may do in its own namespace."""
-    return rules_in(_FILES / "role-rules.yaml")
+    """Return what the operator may do in its own namespace if it may do all that it can."""
+    names = ("role", "provisioning-request")
+    return [rule for name in names for rule in rules_in(_FILES / f"{name}-rules.yaml")]
 
 
 def granted(rules: Iterable[dict[str, Any]]) -> set[Right]:

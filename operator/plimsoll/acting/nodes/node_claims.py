@@ -29,7 +29,7 @@ _REQUIRED: Final = frozenset(
 """Labels that the provider sets by what it launches: they are required, not set."""
 _DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 _LONGEST_POOL: Final = 50
-_GPU: Final = "nvidia.com/gpu"
+GPU: Final = "nvidia.com/gpu"
 
 Manifest = dict[str, Any]
 
@@ -52,13 +52,13 @@ def node_claim(pool: GPUPool, template: NodeClaimTemplate, name: str) -> Manifes
             "name": name,
             "labels": {key: value for key, value in labels.items() if key not in _REQUIRED},
             "annotations": {_DO_NOT_DISRUPT: "true", **template.metadata.annotations},
-            "ownerReferences": [_owner(pool)],
+            "ownerReferences": [owner_reference(pool)],
         },
         "spec": {
             "expireAfter": template.spec.expire_after,
             **template.spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "requirements": [*stated, *_added(pool, template)],
-            "resources": {"requests": {_GPU: str(pool.spec.gpus_per_node)}},
+            "resources": {"requests": {GPU: str(pool.spec.gpus_per_node)}},
         },
     }
 
@@ -72,7 +72,8 @@ def _added(pool: GPUPool, template: NodeClaimTemplate) -> Iterator[Manifest]:
             yield {"key": key, "operator": "In", "values": [value]}
 
 
-def _owner(pool: GPUPool) -> Manifest:
+def owner_reference(pool: GPUPool) -> Manifest:
+    """What makes a pool the owner of what is ordered for it."""
     return {
         "apiVersion": API_VERSION,
         "kind": pool.kind,

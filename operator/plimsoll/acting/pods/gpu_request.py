@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from plimsoll.acting.pods.manifest import PodPlacement, milli_gpus, template_of
 from plimsoll.acting.pods.occupancy import Need, need
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.kinds import Job
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import NodeView, Snapshot
@@ -52,8 +53,15 @@ def pod_placements(
         if gpus is None:
             return None
         place = (assignment.role, assignment.replica, rank, assignment.revision, node)
-        placements.append(PodPlacement(*place, *gpus))
+        placements.append(PodPlacement(*place, *gpus, _autoscaled(snapshot.pool_by_node.get(node))))
     return tuple(placements)
+
+
+def _autoscaled(pool: GPUPool | None) -> tuple[str, str] | None:
+    """The name and the provisioning class of a pool whose nodes cluster-autoscaler makes."""
+    terms = None if pool is None else pool.spec.provisioning
+    request = None if terms is None else terms.provisioning_request
+    return (pool.metadata.name, request.class_name) if pool and request else None
 
 
 def needs_of(job: Job, placements: Iterable[PodPlacement]) -> list[Need]:

@@ -32,6 +32,10 @@ from plimsoll.observe.labels import (
 )
 from plimsoll.planning.cluster.pod_requests import WORKER
 
+CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"
+"""No node is made for a pod with this: one was by a request, which need not be there any more."""
+PROVISIONING_CLASS = "autoscaling.x-k8s.io/provisioning-class-name"
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 MASTER_PORT = 29500
 STOP_SECONDS = 30
 """Kubernetes' default grace period, which a pod gets in addition to the time that a save takes."""
@@ -41,7 +45,10 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PodPlacement:
-    """One pod's place: its role, its replica and rank within it, its node and its GPUs there."""
+    """One pod's place: its role, its replica and rank within it, its node and its GPUs there.
+
+    `autoscaled`: the pool and the provisioning class of a node that cluster-autoscaler makes.
+    """
 
     role: str
     replica: int
@@ -50,6 +57,7 @@ class PodPlacement:
     node: str
     gpu_resource: str
     gpu_units: int
+    autoscaled: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +135,7 @@ def pod_manifest(job: Job, placement: PodPlacement, gang: Gang = NO_GANG) -> Man
             "name": name,
             "namespace": job.metadata.namespace,
             "labels": {**metadata.get("labels", {}), **_labels(job, placement)},
+            **_annotations(job, placement, metadata),
             "ownerReferences": [owner(job)],
         },
         "spec": _spec(job, placement, name, template, gang),
@@ -184,6 +193,17 @@ def _labels(job: Job, placement: PodPlacement) -> dict[str, str]:
         ),
         COMPLETION_INDEX: str(placement.replica),
     }
+
+
+def _annotations(job: Job, placement: PodPlacement, template: Manifest) -> Manifest:
+    """The user's annotations, and what keeps cluster-autoscaler from acting on the pod."""
+    if placement.autoscaled is None:
+        return {}
+    pool, provisioning_class = placement.autoscaled
+    ours = {CONSUMES: pool, PROVISIONING_CLASS: provisioning_class}
+    if isinstance(job, TrainingJob):
+        ours[SAFE_TO_EVICT] = "false"
+    return {"annotations": {**ours, **template.get("annotations", {})}}
 
 
 def _spec(

@@ -16,7 +16,7 @@ from plimsoll.acting.pacing import ReportingPace
 from plimsoll.acting.step import Refusal, Step, only_reports
 from plimsoll.acting.writes.adoption import AT_ONCE, AdoptionWriter
 from plimsoll.acting.writes.caps import CapWriter
-from plimsoll.acting.writes.node_claims import NodeClaimListener, NodeClaimWriter
+from plimsoll.acting.writes.orders import OrderListener, OrderWriter
 from plimsoll.acting.writes.pods import as_made
 from plimsoll.acting.writes.publishing import Publisher
 from plimsoll.acting.writes.step_writer import StepListener, StepWriter
@@ -57,7 +57,7 @@ MOST_DOUBLINGS = 4
 _log = logs.logger(__name__)
 
 
-class Listener(StepListener, NodeClaimListener, Protocol):
+class Listener(StepListener, OrderListener, Protocol):
     """Receives that, and also nodes as written and how steps ended."""
 
     def wrote_node(self, node: Node) -> None:
@@ -126,7 +126,7 @@ class Writer:
         self._failures: dict[str, _Failures] = {}
         self.publisher = Publisher(client, events)
         self.nodes = NodeWriter(client, events)
-        self.node_claims = NodeClaimWriter(client, events, listener)
+        self.orders = OrderWriter(client, events, listener)
         self.caps = CapWriter(client, events, listener.wrote_node)
         self.adoption = AdoptionWriter(client, events, listener, clock)
         self.refused = RefusedWriter(client, events, clock=clock.monotonic)
@@ -200,7 +200,7 @@ class Writer:
             Part("writer", self.run),
             Part("publisher", self.publisher.run),
             Part("node writer", self.nodes.run),
-            Part("writer of node claims", self.node_claims.run),
+            Part("writer of orders", self.orders.run),
             Part("cap writer", self.caps.run),
             Part("writer of refusals", self.refused.run),
             *(Part(f"adoption {n}", self.adoption.run) for n in range(1, AT_ONCE + 1)),

@@ -89,6 +89,8 @@ class Resource:
 PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes", namespaced=False)
 NODE_CLAIMS = Resource("karpenter.sh", "v1", "nodeclaims", namespaced=False)
+PROVISIONING_REQUESTS = Resource("autoscaling.x-k8s.io", "v1", "provisioningrequests")
+POD_TEMPLATES = Resource("", "v1", "podtemplates")
 NAMESPACES = Resource("", "v1", "namespaces", namespaced=False)
 SERVICES = Resource("", "v1", "services")
 EVENTS = Resource("", "v1", "events")

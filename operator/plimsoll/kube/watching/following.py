@@ -123,12 +123,13 @@ class Follower(Generic[T]):
         type_: type[T],
         sink: Sink[T, Any],
         *,
+        namespace: str = "",
         selection: Selection | None = None,
         changed: Callable[[], None] = lambda: None,
         terms: WatchTerms | None = None,
     ) -> None:
         self._client = client
-        self._path = resource.everywhere()
+        self._path = resource.within(namespace) if namespace else resource.everywhere()
         self._type, self._sink = type_, sink
         self._selection = selection or Selection()
         self._changed = changed

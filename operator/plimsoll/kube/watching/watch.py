@@ -18,8 +18,9 @@ T = TypeVar("T", bound=KubeObject)
 class ListWatch(Generic[T]):
     """The objects of one kind, kept current while `run` runs.
 
-    `keep` returns what is stored for an object, None for nothing. `changed` is called after each
-    list, and after each batch of events in which anything but versions changed.
+    Those of one `namespace`, or of all. `keep` returns what is stored for an object, None for
+    nothing. `changed` is called after each list, and after each batch of events in which anything
+    but versions changed.
     """
 
     def __init__(  # noqa: PLR0913 - what to watch, and two ways to shape it by name
@@ -28,6 +29,7 @@ class ListWatch(Generic[T]):
         resource: Resource,
         type_: type[T],
         *,
+        namespace: str = "",
         selection: Selection | None = None,
         keep: Callable[[T], T | None] = lambda item: item,
         changed: Callable[[], None] = lambda: None,
@@ -40,6 +42,7 @@ class ListWatch(Generic[T]):
             resource,
             type_,
             self._store,
+            namespace=namespace,
             selection=selection,
             changed=changed,
             terms=terms,

@@ -1,17 +1,38 @@
 """The nodes that Plimsoll has ordered, by the NodeClaims that its GPUPools own."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, StrEnum
 from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.kube.objects.node_claim import NodeClaim
-from plimsoll.kube.objects.objects import Pod
+from plimsoll.kube.objects.objects import KubeObject, Pod
 from plimsoll.kube.objects.workload_parts import condition_of
 
 _COME_WITH_THE_NODE: Final = frozenset({"DaemonSet", "Node"})
 _OVER: Final = frozenset({"Succeeded", "Failed"})
+
+
+class Way(StrEnum):
+    """By which kind of object nodes are ordered."""
+
+    NODE_CLAIM = "NodeClaim"
+    PROVISIONING_REQUEST = "ProvisioningRequest"
+
+
+class Stage(Enum):
+    """How far an order has come.
+
+    SENT: nobody has accepted it. EXPIRED: nothing is reserved for it any more. FAILED: its nodes
+    cannot be had.
+    """
+
+    SENT = 1
+    ACCEPTED = 2
+    EXPIRED = 3
+    FAILED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +42,7 @@ class Order:
     `node` is its name once it has registered, "" until then. `arrived`: it has all its GPUs, and
     `arrival` is when that was so first.
     `leaving`: it is being given back. `occupied`: pods run there that did not come with the node.
+    `number` counts the nodes that were ordered together, under one name.
     """
 
     name: str
@@ -32,6 +54,9 @@ class Order:
     leaving: bool
     occupied: bool = False
     arrival: datetime | None = None
+    way: Way = Way.NODE_CLAIM
+    stage: Stage = Stage.ACCEPTED
+    number: int = 0
 
 
 def orders_of(
@@ -39,15 +64,21 @@ def orders_of(
 ) -> tuple[Order, ...]:
     """The orders by name; NodeClaims that belong to no GPUPool are left out."""
     names = {pool.metadata.uid: pool.metadata.name for pool in pools}
-    owned = [(claim, pool) for claim in claims if (pool := _pool_of(claim, names)) is not None]
+    owned = [(claim, pool) for claim in claims if (pool := pool_of(claim, names)) is not None]
     nodes = {claim.status.node_name for claim, _ in owned}
-    busy = {pod.spec.node_name for pod in pods if pod.spec.node_name in nodes and _stays(pod)}
+    busy = occupied(nodes, pods)
     found = (_order(claim, pool, busy) for claim, pool in owned)
     return tuple(sorted(found, key=lambda order: order.name))
 
 
-def _pool_of(claim: NodeClaim, names: Mapping[str, str]) -> str | None:
-    owner = claim.metadata.controller
+def occupied(nodes: Container[str], pods: Iterable[Pod]) -> set[str]:
+    """Those of the nodes on which pods run that did not come with them."""
+    return {pod.spec.node_name for pod in pods if pod.spec.node_name in nodes and _stays(pod)}
+
+
+def pool_of(item: KubeObject, names: Mapping[str, str]) -> str | None:
+    """The pool that owns what orders nodes, by the names of pools by uid; None if none does."""
+    owner = item.metadata.controller
     return None if owner is None else names.get(owner.uid)
 
 

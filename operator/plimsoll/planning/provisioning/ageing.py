@@ -3,14 +3,16 @@
 from datetime import datetime
 
 from plimsoll.api.gpu_pool import GPUPool
-from plimsoll.observe.nodes.orders import Order
+from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import Snapshot
 
 
 def is_aged(order: Order, pool: GPUPool, now: datetime) -> bool:
-    """Whether an ordered node is older than its pool's nodes may be."""
+    """Whether a node that we can give back is older than its pool's nodes may be."""
     terms = pool.spec.provisioning
     if terms is None or terms.max_age is None or order.since is None:
+        return False
+    if order.way is Way.PROVISIONING_REQUEST:
         return False
     return now - order.since >= terms.max_age
 

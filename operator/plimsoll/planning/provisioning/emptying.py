@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
+from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.provisioning.ageing import is_aged
 from plimsoll.planning.provisioning.future_nodes import hourly_price, present_nodes
@@ -62,6 +63,8 @@ def emptyings(
     pools = {pool.metadata.name: pool for pool in snapshot.pools}
     left = {name: len(present_nodes(pool, snapshot)) for name, pool in pools.items()}
     for order in snapshot.orders:
+        if order.way is Way.PROVISIONING_REQUEST:
+            continue
         pool, jobs = pools[order.pool], moved.get(NodeName(order.node))
         terms, node = pool.spec.provisioning, snapshot.node_by_name.get(order.node)
         if terms is None or node is None or not jobs or order.leaving or not order.arrived:

@@ -10,10 +10,11 @@ from typing import Final
 import msgspec
 
 from plimsoll.api.gpu_pool import GPUPool, Provisioning
-from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
+from plimsoll.api.parts.node_claim_template import NodeClaimTemplate, NodeTaint
+from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
 from plimsoll.kube.objects.objects import Labels, Node, NodeMeta, NodeSpec, NodeStatus, Taint
 from plimsoll.observe.nodes.notices import Availability
-from plimsoll.observe.nodes.orders import Order
+from plimsoll.observe.nodes.orders import Order, Stage, Way
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
 from plimsoll.planning.provisioning.start_times import start_time
@@ -23,6 +24,8 @@ MOST_OFFERED: Final = 256
 LONGEST_WAIT: Final = timedelta(minutes=20)
 """How long an order may take whatever its pool says: Karpenter gives up one that has not registered
 after a quarter of an hour."""
+LONGEST_UNHEARD: Final = timedelta(minutes=5)
+"""How long cluster-autoscaler may take to accept a request: it looks every few seconds."""
 _GPU: Final = "nvidia.com/gpu"
 _PRODUCT: Final = "nvidia.com/gpu.product"
 _OF_ONE_NODE: Final = frozenset({"kubernetes.io/hostname"})
@@ -60,7 +63,7 @@ def future_nodes(
     return tuple(
         node
         for pool in snapshot.pools
-        if pool.spec.provisioning is not None and (template_of(pool) is not None or not to_buy)
+        if pool.spec.provisioning is not None and (way_of(pool) is not None or not to_buy)
         for node in _of_pool(pool, pool.spec.provisioning, snapshot, blocked)
     )
 
@@ -70,7 +73,8 @@ def _of_pool(
 ) -> Iterator[FutureNode]:
     like, takes = _view(pool, terms, snapshot), start_time(pool, snapshot)
     for order in coming_orders(pool, snapshot):
-        yield FutureNode(_named(f"{order.name}+", like), pool, order, takes)
+        number = f"{order.number}+" if order.number else ""
+        yield FutureNode(_named(f"{order.name}+{number}", like), pool, order, takes)
     room = min(MOST_OFFERED, room_for_more(pool, snapshot))
     if pool.metadata.name not in blocked:
         for number in range(room):
@@ -116,7 +120,18 @@ def is_overdue(order: Order, pool: GPUPool, now: datetime) -> bool:
     terms = pool.spec.provisioning
     if order.since is None or order.arrived or terms is None:
         return False
-    return now - order.since > max(LONGEST_WAIT, 3 * terms.start_time)
+    return now - order.since > longest_wait(order.stage, terms)
+
+
+def longest_wait(stage: Stage, terms: Provisioning) -> timedelta:
+    """How long after its order a node is waited for that has come so far."""
+    match stage:
+        case Stage.SENT:
+            return LONGEST_UNHEARD
+        case Stage.EXPIRED:
+            return terms.start_time
+        case _:
+            return max(LONGEST_WAIT, 3 * terms.start_time)
 
 
 def hourly_price(pool: GPUPool) -> Decimal:
@@ -125,9 +140,39 @@ def hourly_price(pool: GPUPool) -> Decimal:
 
 
 def template_of(pool: GPUPool) -> NodeClaimTemplate | None:
-    """What is ordered for a pool; None if nothing is."""
+    """The NodeClaims that are ordered for a pool; None if none are."""
     terms = pool.spec.provisioning
     return None if terms is None else terms.node_claim
+
+
+def request_of(pool: GPUPool) -> ProvisioningRequestTemplate | None:
+    """The ProvisioningRequests that are made for a pool; None if none are."""
+    terms = pool.spec.provisioning
+    return None if terms is None else terms.provisioning_request
+
+
+def way_of(pool: GPUPool) -> Way | None:
+    """How a pool's nodes are ordered; None if they are not."""
+    if request_of(pool) is not None:
+        return Way.PROVISIONING_REQUEST
+    return None if template_of(pool) is None else Way.NODE_CLAIM
+
+
+def is_sold(pool: GPUPool, snapshot: Snapshot) -> bool:
+    """Whether nodes can be ordered for a pool in this cluster."""
+    match way_of(pool):
+        case Way.NODE_CLAIM:
+            return snapshot.can_order
+        case Way.PROVISIONING_REQUEST:
+            return snapshot.can_request
+        case None:
+            return False
+
+
+def unsold(snapshot: Snapshot) -> frozenset[str]:
+    """The pools that say how nodes are ordered, which cannot be done so in this cluster."""
+    said = (pool for pool in snapshot.pools if way_of(pool) is not None)
+    return frozenset(pool.metadata.name for pool in said if not is_sold(pool, snapshot))
 
 
 def future_labels(pool: GPUPool) -> Mapping[str, str]:
@@ -206,9 +251,14 @@ def _labels(pool: GPUPool, present: Sequence[NodeView]) -> Labels:
 
 
 def _taints(pool: GPUPool) -> tuple[Taint, ...]:
-    template = template_of(pool)
-    taints = template.spec.taints if template else ()
-    return tuple(Taint(each.key, each.effect, each.value or "") for each in taints)
+    return tuple(Taint(each.key, each.effect, each.value or "") for each in _stated_taints(pool))
+
+
+def _stated_taints(pool: GPUPool) -> tuple[NodeTaint, ...]:
+    template, request = template_of(pool), request_of(pool)
+    if request is not None:
+        return request.taints
+    return template.spec.taints if template else ()
 
 
 def _common(labels: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 A node is first closed by a taint, and given back once that has been seen and it is still idle: no
 plan can have put a job there meanwhile. How long nodes have been idle is forgotten by a restart,
-which keeps them a while longer.
+which keeps them a while longer. Nodes that cluster-autoscaler made are its own to remove.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from plimsoll.api.gpu_pool import GPUPool, Provisioning
 from plimsoll.api.values.durations import duration_text
 from plimsoll.kube.objects.objects import Taint
 from plimsoll.observe.nodes.notices import EMPTIED_TAINT, GIVEN_BACK_TAINT
-from plimsoll.observe.nodes.orders import Order
+from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.provisioning.ageing import is_aged
 from plimsoll.planning.provisioning.future_nodes import is_overdue, present_nodes
@@ -95,7 +95,7 @@ class IdleNodes:
         for order in snapshot.orders:
             pool, node = pools[order.pool], snapshot.node_by_name.get(order.node)
             terms = pool.spec.provisioning
-            if order.leaving:
+            if order.leaving or order.way is Way.PROVISIONING_REQUEST:
                 continue
             if is_overdue(order, pool, snapshot.now):
                 yield GiveBack(order, pool, _NEVER_CAME, in_vain=True)

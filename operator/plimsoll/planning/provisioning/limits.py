@@ -20,7 +20,7 @@ class Limits:
             name: {node.name for node in nodes} for name, nodes in snapshot.nodes_by_pool.items()
         }
         for order in snapshot.orders:
-            there[order.pool].add(order.node or f"({order.name})")
+            there[order.pool].add(order.node or f"({order.name} {order.number})")
         self._there = {name: len(nodes) for name, nodes in there.items()}
         self._paid = Counter(each.pool for each in snapshot.orders)
         policy = snapshot.policy

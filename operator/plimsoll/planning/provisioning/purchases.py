@@ -60,6 +60,20 @@ class Purchases:
     why_unpaid: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     kept: frozenset[str] = frozenset()
 
+    def lots(self, pool: str) -> list[int]:
+        """How many nodes of a pool to order together: those that a job needs and none before it."""
+        seen: set[str] = set()
+        found: list[int] = []
+        for nodes in self.waiting.values():
+            own = {each.name for each in nodes if each.order is None and _is_of(each, pool)} - seen
+            seen |= own
+            found += [len(own)] if own else []
+        return found
+
+
+def _is_of(node: FutureNode, pool: str) -> bool:
+    return node.pool.metadata.name == pool
+
 
 def offer_to(
     snapshot: Snapshot, settled: Problem, future: Sequence[FutureNode], builder: ProblemBuilder

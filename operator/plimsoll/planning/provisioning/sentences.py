@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from plimsoll.api.values.durations import duration_text
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Hold
-from plimsoll.planning.provisioning.future_nodes import FutureNode, template_of
+from plimsoll.planning.provisioning.future_nodes import FutureNode, way_of
 from plimsoll.planning.provisioning.purchases import Purchases, cost
 from plimsoll.vocabulary.reasons import Reason
 
@@ -34,8 +34,8 @@ def obstacle(snapshot: Snapshot) -> str | None:
     """What of the policy and the pools keeps nodes from being bought; None if nothing does."""
     if snapshot.advises:
         return "plans are only advice"
-    if all(template_of(pool) is None for pool in snapshot.pools):
-        return "no GPUPool says what to order, in provisioning.nodeClaim"
+    if all(way_of(pool) is None for pool in snapshot.pools):
+        return "no GPUPool says what to order, in provisioning.nodeClaim or provisioningRequest"
     return None
 
 

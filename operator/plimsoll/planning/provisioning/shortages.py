@@ -1,18 +1,20 @@
 """Remember which pools have no nodes to be had, and when to try them again.
 
 Karpenter deletes a NodeClaim for which there is no capacity, or whose node does not register. So an
-order that is gone before its node has arrived, and was not given back, could not be met.
+order that is gone before its node has arrived, and was not given back, could not be met. Nor could
+a ProvisioningRequest that has failed, or that is overdue.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.api.gpu_pool import MOST_ORDERED, GPUPool, ProvisioningStatus
+from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.future_nodes import hourly_price, seen_amounts
+from plimsoll.planning.provisioning.future_nodes import hourly_price, is_overdue, seen_amounts
 from plimsoll.planning.provisioning.start_times import seen_start_time
 
 FIRST_PAUSE: Final = timedelta(minutes=1)
@@ -57,7 +59,7 @@ class Shortages:
         for pool in snapshot.pools:
             if self._known.get(pool.metadata.name) != pool.metadata.uid:
                 self._begin(pool)
-        there = {order.name: order for order in snapshot.orders if not order.leaving}
+        there = _there(snapshot)
         gone = {n: p for n, p in self._coming.items() if n not in there and n not in under_way}
         arrived = {n: p for n, p in self._coming.items() if n in there and there[n].arrived}
         for pool in sorted({*gone.values()}):
@@ -109,7 +111,7 @@ class Shortages:
         orders = [order for order in snapshot.orders if order.pool == name]
         cpu, memory = seen_amounts(pool, snapshot)
         return ProvisioningStatus(
-            ordered=tuple(o.name for o in orders if not o.arrived and not o.leaving)[:MOST_ORDERED],
+            ordered=tuple(dict.fromkeys(_coming(orders)))[:MOST_ORDERED],
             failures=known.count,
             retry_time=known.until,
             start_time=seen_start_time(pool, snapshot),
@@ -140,6 +142,26 @@ def known_blocked(snapshot: Snapshot) -> frozenset[str]:
         and said.retry_time is not None
         and said.retry_time > snapshot.now
     )
+
+
+def _there(snapshot: Snapshot) -> dict[str, Order]:
+    """The orders by name; of several nodes that were ordered together, one that is still to come.
+
+    What is overdue of these is not there any more: no more of them can be expected.
+    """
+    pools = {pool.metadata.name: pool for pool in snapshot.pools}
+    given_up = {o.name for o in snapshot.orders if _is_given_up(o, pools[o.pool], snapshot.now)}
+    last = sorted(snapshot.orders, key=lambda order: not order.arrived)
+    return {o.name: o for o in last if not o.leaving and o.name not in given_up}
+
+
+def _is_given_up(order: Order, pool: GPUPool, now: datetime) -> bool:
+    return order.way is Way.PROVISIONING_REQUEST and is_overdue(order, pool, now)
+
+
+def _coming(orders: Iterable[Order]) -> Iterator[str]:
+    """The names of those whose nodes have not arrived."""
+    return (order.name for order in orders if not (order.arrived or order.leaving))
 
 
 def _pause(failures: int) -> timedelta:

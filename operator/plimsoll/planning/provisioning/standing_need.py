@@ -34,8 +34,8 @@ def missing_nodes(
     missing = terms.min - there - len(coming)
     if not terms.headroom:
         return missing
-    spoken_for = {each.order.name for each in awaited if each.order is not None}
-    free = sum(order.name not in spoken_for for order in coming)
+    spoken_for = {(each.order.name, each.order.number) for each in awaited if each.order}
+    free = sum((order.name, order.number) not in spoken_for for order in coming)
     free += idle_nodes(snapshot, used)[name] + _grown_nodes(pool, planned)
     return max(missing, terms.headroom - free)
 

@@ -12,7 +12,12 @@ async def test_programs_that_do_not_watch_list_all_that_is_watched() -> None:
     nowhere = Endpoint("http://localhost", None, lambda: None)
     async with KubeClient.to(nowhere) as client:
         watch = ClusterWatch(
-            client, WatchTerms(), adopts_jobs=True, buys_nodes=False, changed=lambda: None
+            client,
+            WatchTerms(),
+            adopts_jobs=True,
+            buys_nodes=False,
+            requests_in=None,
+            changed=lambda: None,
         )
     resources = [resource for resource, _ in CORE] + [each.resource for each in ADAPTERS]
     listed = {f"watch of {resource.plural}" for resource in resources}
@@ -24,12 +29,24 @@ async def test_what_is_not_watched_is_not_reported_as_stale() -> None:
     nowhere = Endpoint("http://localhost", None, lambda: None)
     async with KubeClient.to(nowhere) as client:
         watch = ClusterWatch(
-            client, WatchTerms(), adopts_jobs=False, buys_nodes=False, changed=lambda: None
+            client,
+            WatchTerms(),
+            adopts_jobs=False,
+            buys_nodes=False,
+            requests_in=None,
+            changed=lambda: None,
         )
         buying = ClusterWatch(
-            client, WatchTerms(), adopts_jobs=False, buys_nodes=True, changed=lambda: None
+            client,
+            WatchTerms(),
+            adopts_jobs=False,
+            buys_nodes=True,
+            requests_in="here",
+            changed=lambda: None,
         )
     assert (watch.workloads(), watch.node_claims()) == ((), None)
+    assert watch.provisioning_requests() is None
     names = {part.name for part in watch.parts()}
-    assert not {"watch of jobs", "watch of nodeclaims"} & names
-    assert "watch of nodeclaims" in {part.name for part in buying.parts()}
+    assert not {"watch of jobs", "watch of nodeclaims", "watch of provisioningrequests"} & names
+    bought = {"watch of nodeclaims", "watch of provisioningrequests"}
+    assert bought <= {part.name for part in buying.parts()}

@@ -46,7 +46,7 @@ class Scene:
         client = KubeClient(twin.api)
         loop = Loop(twin, twin.solver, asyncio.Event(), recorder=Recorder(None))
         self.writer = Writer(client, client, EventRecorder(client), loop)
-        procurement = Procurement(twin.solver, SYSTEM, lambda: None, buys=False)
+        procurement = Procurement(twin.solver, SYSTEM, lambda: None, terms=LoopTerms())
         self._dispatch = Dispatch(twin, Faults(), Reactions(), procurement, terms=LoopTerms())
         self.adopt()
 

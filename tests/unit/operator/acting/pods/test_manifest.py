@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -211,3 +212,27 @@ def test_workers_learn_their_batch_where_they_have_one() -> None:
     names = ("PLIMSOLL_GLOBAL_BATCH", "PLIMSOLL_LOCAL_BATCH", "PLIMSOLL_ACCUMULATION")
     assert [env[name] for name in names] == ["96", "16", "3"]
     assert not {*names} & {*environment(pod_manifest(job, PLACEMENT, Gang({"worker": 2})))}
+
+
+def test_cluster_autoscaler_neither_evicts_a_worker_nor_makes_a_node_for_it() -> None:
+    where = replace(PLACEMENT, autoscaled=("h100", "queued.example.com"))
+    pod = pod_manifest(as_job(a_training_job("train", gpus=4)), where)
+    ours = {
+        "autoscaling.x-k8s.io/consume-provisioning-request": "h100",
+        "autoscaling.x-k8s.io/provisioning-class-name": "queued.example.com",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+    }
+    assert pod["metadata"]["annotations"] == ours
+    assert not trained()["metadata"]["annotations"]
+    template = a_template()
+    own = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true", "example.com/a": "b"}
+    template["metadata"]["annotations"] = own
+    pod = pod_manifest(as_job(a_training_job("train", gpus=4, template=template)), where)
+    assert pod["metadata"]["annotations"] == ours | own
+
+
+def test_a_replica_may_be_evicted() -> None:
+    job = as_job(an_inference_job("serve"))
+    where = PodPlacement("server", 0, 0, 1, "node-1", "nvidia.com/gpu", 1, ("l4", "class"))
+    notes = pod_manifest(job, where)["metadata"]["annotations"]
+    assert "cluster-autoscaler.kubernetes.io/safe-to-evict" not in notes

@@ -17,6 +17,7 @@ from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.snapshot import JobView
@@ -52,6 +53,9 @@ class Heard:
         """Nothing here adopts workloads."""
 
     def wrote_node_claim(self, claim: NodeClaim) -> None:
+        """Nothing here buys nodes."""
+
+    def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
         """Nothing here buys nodes."""
 
     def order_failed(self, pool: GPUPool, name: str) -> None:

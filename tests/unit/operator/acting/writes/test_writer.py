@@ -23,6 +23,7 @@ from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
+from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.target_reading import TARGET_LIMITS
 from plimsoll.kube.watching.workloads import Reference, Scale
@@ -71,6 +72,9 @@ class Heard:
         """Nothing here adopts workloads."""
 
     def wrote_node_claim(self, claim: NodeClaim) -> None:
+        """Nothing here buys nodes."""
+
+    def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
         """Nothing here buys nodes."""
 
     def order_failed(self, pool: GPUPool, name: str) -> None:

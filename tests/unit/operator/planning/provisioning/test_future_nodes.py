@@ -1,14 +1,23 @@
 """Which nodes pools could have that they do not have."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes
+from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes, unsold
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, seen
-from support.objects.bought_nodes import LABEL, a_claim, a_growing_pool, a_node_of
+from support.objects.bought_nodes import (
+    LABEL,
+    a_claim,
+    a_growing_pool,
+    a_node_of,
+    a_request,
+    an_autoscaled_pool,
+    said,
+)
 from support.objects.job_manifests import a_pool
 
 
@@ -83,8 +92,8 @@ def test_a_future_node_is_like_the_smallest_that_is_there() -> None:
 
 
 def test_what_is_said_of_future_nodes_counts_most() -> None:
-    said: Manifest = {"cpu": "32", "memory": "256Gi"}
-    pool = a_growing_pool(provisioning=said)
+    stated: Manifest = {"cpu": "32", "memory": "256Gi"}
+    pool = a_growing_pool(provisioning=stated)
     claim = pool["spec"]["provisioning"]["nodeClaim"]
     claim["metadata"] = {"labels": {"example.com/tier": "gold"}}
     claim["spec"]["taints"] = [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
@@ -109,9 +118,9 @@ def test_what_was_seen_of_an_idle_node_counts_more_than_what_is_said() -> None:
     there = (a_claim("h100-1", node="n", arrived=True), a_node_of("h100", "n"), agent)
     snapshot = seen(pool, *there)
     assert first(snapshot).view.cpu_millis == 190_000
-    said = Shortages().status(snapshot.pools[0], snapshot)
-    assert said is not None
-    status = {"observedGeneration": 1, "provisioning": said.wire()}
+    found = Shortages().status(snapshot.pools[0], snapshot)
+    assert found is not None
+    status = {"observedGeneration": 1, "provisioning": found.wire()}
     assert first(seen({**pool, "status": status})).view.cpu_millis == 190_000
     old = {**status, "observedGeneration": 0}
     assert first(seen({**pool, "status": old})).view.cpu_millis == 300_000
@@ -129,3 +138,33 @@ def test_of_a_pool_without_nodes_only_the_gpus_are_known() -> None:
     view = first(seen(a_growing_pool())).view
     assert view.labels[LABEL] == "h100"
     assert view.cpu_millis > 10**6, "nothing is refused for what is not known"
+
+
+def test_each_node_of_a_request_is_on_its_way() -> None:
+    pool, request = an_autoscaled_pool(most=4), a_request("h100-1", count=2)
+    assert names(pool, request) == ["h100-1+", "h100-1+1+", "h100+0", "h100+1"]
+    there = a_node_of("h100", "n", came="2026-11-21T11:59:00Z")
+    assert names(pool, request, there) == ["h100-1+1+", "h100+0", "h100+1"]
+
+
+def test_none_comes_of_a_request_that_has_failed_or_is_overdue() -> None:
+    failed = a_request("h100-1", count=1, conditions=[said("Failed")])
+    assert names(an_autoscaled_pool(most=1), failed) == ["h100+0"]
+    pool, long_ago = an_autoscaled_pool(most=2), (NOW - timedelta(minutes=6)).isoformat()
+    unheard = a_request("h100-1", count=1, creationTimestamp=long_ago)
+    assert names(pool, unheard) == ["h100+0"], "it is in the most of the pool until it is gone"
+    heard = a_request("h100-1", count=1, conditions=[said("Accepted")], creationTimestamp=long_ago)
+    assert names(pool, heard) == ["h100-1+", "h100+0"]
+
+
+def test_nodes_to_be_requested_have_the_taints_that_their_pool_states() -> None:
+    taint = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+    view = first(seen(an_autoscaled_pool(request={"taints": [taint]}))).view
+    assert [each.key for each in view.node.spec.taints] == ["nvidia.com/gpu"]
+
+
+def test_what_pools_say_how_to_order_may_not_be_had_in_a_cluster() -> None:
+    for pool, way in ((an_autoscaled_pool(), "can_request"), (a_growing_pool(), "can_order")):
+        assert unsold(seen(pool)) == frozenset()
+        assert unsold(replace(seen(pool), **{way: False})) == {"h100"}
+    assert unsold(replace(seen(a_growing_pool(sells=False)), can_order=False)) == frozenset()

@@ -13,7 +13,13 @@ from plimsoll.planning.provisioning.idle_nodes import (
 )
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, at, seen
-from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
+from support.objects.bought_nodes import (
+    a_claim,
+    a_growing_pool,
+    a_node_of,
+    a_request,
+    an_autoscaled_pool,
+)
 from support.objects.job_manifests import a_training_job
 
 LATER = NOW + timedelta(minutes=10)
@@ -167,3 +173,9 @@ def test_one_that_is_too_old_is_emptied_whoever_waits() -> None:
     assert isinstance(closed, Close)
     assert closed.empties
     assert what_becomes(used, AGED, *emptied()) == []
+
+
+def test_nodes_that_cluster_autoscaler_made_are_left_to_it() -> None:
+    assert due(an_autoscaled_pool(), a_node_of("h100", "n", came="2026-11-21T10:00:00Z")) == []
+    overdue = a_request("h100-1", creationTimestamp="2026-11-21T10:00:00Z")
+    assert due(an_autoscaled_pool(), overdue) == []

@@ -20,7 +20,14 @@ from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
 from plimsoll_simulator.inline_solver import InlineSolver
 from support.clusters.seen import seen
-from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of, a_typed_pool
+from support.objects.bought_nodes import (
+    a_claim,
+    a_growing_pool,
+    a_node_of,
+    a_request,
+    a_typed_pool,
+    an_autoscaled_pool,
+)
 from support.objects.job_manifests import (
     a_priority_class,
     a_queue,
@@ -152,6 +159,24 @@ def test_what_nodes_cost_by_the_catalogue_decides_which_are_bought() -> None:
     job = a_training_job("job", gpus=8)
     assert plan_for(*pools, job, prices=prices(a=8, b=24))[1].nodes == {"h100.a": 1}
     assert plan_for(*pools, job, prices=prices(a=24, b=8))[1].nodes == {"h100.b": 1}
+
+
+def test_nodes_are_requested_together_for_each_gang_and_a_shared_one_once() -> None:
+    gangs = [a_training_job(f"gang-{n}", workers=2, gpus=8) for n in range(2)]
+    small = [a_training_job(f"small-{n}", gpus=4) for n in range(2)]
+    _, found = plan_for(an_autoscaled_pool(most=9), *gangs, *small)
+    assert found.lots("h100") == [2, 2, 1]
+    assert found.lots("other") == []
+
+
+def test_what_has_been_requested_is_not_bought_again() -> None:
+    gang, pool = a_training_job("gang", workers=2, gpus=8), an_autoscaled_pool()
+    request = a_request("h100-1", count=2)
+    assert bought(pool, request, gang) == NOTHING
+    assert (
+        bought(pool, request, a_node_of("h100", "n", came="2026-11-21T11:59:00Z"), gang) == NOTHING
+    )
+    assert bought(pool, a_request("h100-1", count=1), gang) == {"h100": 1}
 
 
 def test_jobs_that_fit_on_no_node_that_is_there_are_told_apart_though_no_plan_knows_them() -> None:

@@ -5,7 +5,14 @@ from datetime import timedelta
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, seen
-from support.objects.bought_nodes import a_claim, a_growing_pool
+from support.objects.bought_nodes import (
+    a_claim,
+    a_growing_pool,
+    a_node_of,
+    a_request,
+    an_autoscaled_pool,
+    said,
+)
 
 POOL = a_growing_pool()
 
@@ -107,6 +114,49 @@ def test_the_status_says_what_the_nodes_cost() -> None:
     said = Shortages().status(snapshot.pools[0], snapshot)
     assert said is not None
     assert (said.dollars_per_hour, said.ordered) == (32, ("h100-1",))
+
+
+AUTOSCALED = an_autoscaled_pool()
+ASKED = a_request("h100-1", count=2, conditions=[said("Accepted")])
+LATE = "2026-11-21T11:59:00Z"
+
+
+def came(name: str) -> Manifest:
+    return a_node_of("h100", name, came=LATE)
+
+
+def test_a_request_has_arrived_once_all_its_nodes_are_there() -> None:
+    known = Shortages()
+    assert look(known, ASKED, pool=AUTOSCALED) == ([], [])
+    assert look(known, ASKED, came("a"), pool=AUTOSCALED) == ([], [])
+    assert look(known, ASKED, came("a"), came("b"), pool=AUTOSCALED) == (["h100-1"], [])
+    assert look(known, came("a"), came("b"), pool=AUTOSCALED) == ([], [])
+
+
+def test_a_request_that_fails_is_one_failure_though_it_stays() -> None:
+    known, failed = Shortages(), a_request("h100-1", count=2, conditions=[said("Failed", at=LATE)])
+    look(known, ASKED, pool=AUTOSCALED)
+    assert look(known, failed, came("a"), pool=AUTOSCALED) == ([], ["h100-1"])
+    assert look(known, failed, came("a"), pool=AUTOSCALED) == ([], [])
+    assert look(known, pool=AUTOSCALED) == ([], [])
+    assert minutes_blocked(known) == 1
+
+
+def test_one_that_is_overdue_is_a_failure_though_some_of_its_nodes_came() -> None:
+    known, long_ago = Shortages(), (NOW - timedelta(minutes=21)).isoformat()
+    overdue = a_request(
+        "h100-1", count=2, conditions=[said("Accepted")], creationTimestamp=long_ago
+    )
+    known.ordered("h100-1", "h100")
+    assert look(known, overdue, came("a"), pool=AUTOSCALED) == ([], ["h100-1"])
+
+
+def test_a_request_is_named_once_in_the_status() -> None:
+    snapshot = seen(AUTOSCALED, ASKED)
+    status = Shortages().status(snapshot.pools[0], snapshot)
+    assert status is not None
+    assert status.ordered == ("h100-1",)
+    assert status.dollars_per_hour == 32
 
 
 def test_what_goes_with_a_pool_is_no_failure_of_one_that_gets_its_name() -> None:
