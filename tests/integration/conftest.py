@@ -30,6 +30,7 @@ from plimsoll_devcluster.workload_controllers.kinds import (
     TRAINING_OPERATOR,
     ControllerKind,
 )
+from support.clusters.cluster_autoscaler import its_kind
 from support.clusters.scene import Scene
 from support.clusters.tenants import beside
 
@@ -175,6 +176,13 @@ def karpenter_process(control_plane: Cluster) -> Iterator[Karpenter]:
     folder = find_controller(KARPENTER, os.environ)
     with Karpenter(folder, control_plane.kubeconfig) as process:
         yield process
+
+
+@pytest.fixture(scope="module")
+def provisioning_requests(control_plane: Cluster) -> Iterator[None]:
+    """The kind by which cluster-autoscaler is asked for nodes, for all tests of a module."""
+    with its_kind(control_plane.api):
+        yield
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from plimsoll_devcluster.processes.operator_process import OperatorProcess, ensu
 from plimsoll_devcluster.processes.short_lives import operator_life
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.bought_nodes import a_pool_of
+from support.clusters.cluster_autoscaler import REQUESTS, cluster_autoscaler
 from support.clusters.node_claims import NodeClaims
 from support.clusters.pod_history import PodHistory, creations, most_gpus
 from support.clusters.pod_lives import label, name_of, scale, wish
@@ -32,6 +33,7 @@ from support.clusters.workload_lives import (
     workload_pods,
 )
 from support.objects.batch_jobs import QUEUE, a_batch_job
+from support.objects.bought_nodes import an_autoscaled_pool
 from support.objects.job_manifests import (
     a_priority_class,
     a_template,
@@ -59,6 +61,7 @@ IDENTITY = {
     "PLIMSOLL_LEASE_NAME": "mortal",
     "PLIMSOLL_ADOPTS_JOBS": "true",
     "PLIMSOLL_BUYS_NODES": "true",
+    "PLIMSOLL_REQUESTS_NODES": "true",
 }
 
 
@@ -330,6 +333,30 @@ def test_whatever_the_last_write_was_a_gang_gets_each_of_its_nodes_once(
         if event["type"] == "DELETED":
             break
     assert sorted(made) == sorted(ordered), "none was ordered twice"
+
+
+@pytest.mark.usefixtures("provisioning_requests")
+def test_whatever_the_last_write_was_a_gang_gets_all_its_nodes_by_one_request(
+    scene: Scene, mortal: Mortal
+) -> None:
+    since = scene.api.get(REQUESTS)["metadata"]["resourceVersion"]
+    gang = a_training_job("gang", workers=3, gpus=8)
+    scene.apply(an_autoscaled_pool(), gang)
+    with cluster_autoscaler(scene.api) as autoscaler:
+
+        def is_done() -> bool:
+            left = autoscaler.names() or autoscaler.templates()
+            return runs(scene, gang) and not left
+
+        crashes = mortal.die_after_every_write(is_done)
+        assert autoscaler.group("h100").made == 3
+    assert crashes >= 8, "template, request; status, Service, three pods; the two are removed"
+    made: list[str] = []
+    for event in scene.api.watch(REQUESTS, since):
+        made += [event["object"]["metadata"]["name"]] if event["type"] == "ADDED" else []
+        if event["type"] == "DELETED":
+            break
+    assert made == ["h100-1"], "none was requested twice"
 
 
 def asks_for_gpus(pod: Manifest) -> bool:

@@ -31,6 +31,7 @@ from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.bought_nodes import a_pool_of
+from support.clusters.cluster_autoscaler import ClusterAutoscaler
 from support.clusters.node_claims import NodeClaims
 from support.clusters.scene import Scene
 from support.clusters.target_lives import a_targeting_job, a_workload
@@ -43,6 +44,7 @@ from support.clusters.workload_lives import (
     workload_path,
 )
 from support.objects.batch_jobs import QUEUE, a_batch_job
+from support.objects.bought_nodes import an_autoscaled_pool
 from support.objects.job_manifests import an_inference_job
 from support.objects.manifests import training_job
 from support.objects.pod_groups import a_grouped_pod, a_pod_group, gated
@@ -109,6 +111,7 @@ async def operator_behind(
             "PLIMSOLL_NAMESPACE": namespace,
             "PLIMSOLL_ADOPTS_JOBS": "true",
             "PLIMSOLL_BUYS_NODES": "true",
+            "PLIMSOLL_REQUESTS_NODES": "true",
         }
         operator = OperatorProcess(cluster.kubeconfig, environment)
         try:
@@ -234,6 +237,20 @@ def buy_a_node(scene: Scene) -> None:
     )
 
 
+def request_a_node(scene: Scene) -> None:
+    """Have the operator request a node that cannot be had, and withdraw that."""
+    scene.apply(an_autoscaled_pool("requested", provisioning={"min": 1}))
+    autoscaler = ClusterAutoscaler(scene.api, namespace=scene.namespace)
+    autoscaler.group("requested").room = 0
+    for is_there in (True, False):
+        wait_until(
+            lambda is_there=is_there: bool(autoscaler.names()) is is_there,
+            timeout_seconds=SEARCH_SECONDS,
+            what="a node is requested, and that withdrawn",
+        )
+        autoscaler.scan()
+
+
 def target(api: ApiServer, kind: str, namespace: str) -> str:
     """Have the operator scale a workload, and place its pods; the path of the job."""
     name = kind.lower()
@@ -268,7 +285,7 @@ async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], b
         running.cancel()
 
 
-@pytest.mark.usefixtures("all_controllers", "_cluster_of_the_examples")
+@pytest.mark.usefixtures("all_controllers", "provisioning_requests", "_cluster_of_the_examples")
 @asynchronous
 async def test_the_operator_has_just_the_rights_that_it_uses(  # noqa: PLR0913, PLR0917 - fixtures
     karpenter: Karpenter,
@@ -293,6 +310,7 @@ async def test_the_operator_has_just_the_rights_that_it_uses(  # noqa: PLR0913, 
         await asyncio.to_thread(adopt_other_kinds, Scene(api, namespace))
         await asyncio.to_thread(adopt_plain_pods, Scene(api, namespace))
         await asyncio.to_thread(buy_a_node, Scene(api, namespace))
+        await asyncio.to_thread(request_a_node, Scene(api, namespace))
         worker = api.get(f"/api/v1/namespaces/{namespace}/pods/finetune-bert-worker-0")
         await asyncio.to_thread(report_without_a_right, process, worker)
         await say_twice(door, namespace, lambda: Right("patch", "events") in used())
