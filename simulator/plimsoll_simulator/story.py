@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from plimsoll_simulator.cluster.provider import Rental
 from plimsoll_simulator.diary import NodeLife, Stay
 from plimsoll_simulator.programs.serving import Service
 from plimsoll_simulator.programs.training import Run
@@ -25,7 +26,8 @@ class Event:
 class Lived:
     """What became of a workload.
 
-    `seconds`: when all was over; `plan_seconds`: the CPU seconds of each plan's solver.
+    `seconds`: when all was over; `plan_seconds`: the CPU seconds of each plan's solver; `rentals`:
+    the nodes that were paid for.
     """
 
     runs: Sequence[Run]
@@ -34,6 +36,7 @@ class Lived:
     nodes: Sequence[NodeLife]
     seconds: float
     plan_seconds: Sequence[float]
+    rentals: Sequence[Rental] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,7 @@ def told(
         [*twin.diary.nodes()],
         twin.clock.monotonic(),
         twin.solver.seconds,
+        twin.provider.rentals(),
     )
 
 

@@ -37,6 +37,7 @@ from plimsoll_simulator.cluster.api_server import ApiServer, Change
 from plimsoll_simulator.cluster.garbage import GarbageCollector
 from plimsoll_simulator.cluster.kubelets import Kubelets
 from plimsoll_simulator.cluster.patches import Raw
+from plimsoll_simulator.cluster.provider import Provider
 from plimsoll_simulator.cluster.scheduler import Scheduler
 from plimsoll_simulator.diary import Diary
 from plimsoll_simulator.inline_solver import InlineSolver
@@ -53,6 +54,7 @@ _TYPE_OF: dict[str, type[KubeObject]] = {
     "pods": Pod,
     "namespaces": Namespace,
     "priorityclasses": PriorityClass,
+    "nodeclaims": NodeClaim,
 }
 _PLURAL_OF = {
     **{kind: plural for plural, kind in _KIND_OF.items()},
@@ -94,6 +96,7 @@ class Twin:
         self.kubelets = Kubelets(self.api, clock, programs)
         Scheduler(self.api, clock, self.kubelets.bound)
         GarbageCollector(self.api)
+        self.provider = Provider(self.api, clock)
         self.training.finish, self.training.woken = self.kubelets.finish, self._woken
         self._wake = asyncio.Event()
         self.resources = CustomResources(self._woken)
@@ -142,6 +145,7 @@ class Twin:
 
     def objects(self) -> Objects:
         """All objects as they are."""
+        claims = self._known["nodeclaims"].values()
         return Objects(
             nodes=tuple(self._known["nodes"].values()),
             pods=tuple(self._known["pods"].values()),
@@ -151,6 +155,7 @@ class Twin:
             namespaces=tuple(self._known["namespaces"].values()),
             reports=tuple(self.training.reports()),
             demands=self._loads.current(),
+            node_claims=tuple(claims) if self._terms.loop.buys_nodes else None,
         )
 
     def services(self) -> list[InferenceJob]:
@@ -183,7 +188,7 @@ class Twin:
         """Take in an adopted workload as written: here there are none."""
 
     def wrote_node_claim(self, claim: NodeClaim) -> None:
-        """Take in an ordered node as written: here none are ordered."""
+        """It is known already."""
 
     def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
         """Take in a request for nodes as written: here none are ordered."""

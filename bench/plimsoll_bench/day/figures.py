@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from plimsoll_bench.day.scene import PRICES, recorded
+from plimsoll_bench.day.work import seconds_of
 from plimsoll_simulator.programs.serving import Service
 from plimsoll_simulator.programs.training import Run
 from plimsoll_simulator.report.figures import figures
@@ -33,7 +34,7 @@ class Figures:
     thrown_away_percent: float
     waiting_p50_h: float
     waiting_p95_h: float
-    slo_attainment_percent: float
+    sloattainment_percent: float
     dollars: float
     held_gpu_hours: float
     jobs_done: int
@@ -43,8 +44,8 @@ class Figures:
 def of_day(lived: Lived) -> Figures:
     """The figures of a day."""
     found, types = figures(lived), {node.name: node.gpu_type for node in lived.nodes}
-    training = sum(map(_training_hours, lived.runs))
-    serving = sum(map(_serving_hours, lived.services))
+    training = sum(map(training_hours, lived.runs))
+    serving = sum(map(serving_hours, lived.services))
     return Figures(
         useful_gpu_hours=training + serving,
         useful_training_gpu_hours=training,
@@ -52,7 +53,7 @@ def of_day(lived: Lived) -> Figures:
         thrown_away_percent=_percent(found.lost_gpu_hours, found.useful_gpu_hours),
         waiting_p50_h=found.waiting_p50_hours,
         waiting_p95_h=found.waiting_p95_hours,
-        slo_attainment_percent=min(map(_attainment_percent, lived.services)),
+        sloattainment_percent=min(map(attainment_percent, lived.services)),
         dollars=_dollars(lived, types),
         held_gpu_hours=sum(stay.gpu_seconds for stay in lived.stays) / HOUR,
         jobs_done=found.done,
@@ -60,19 +61,14 @@ def of_day(lived: Lived) -> Figures:
     )
 
 
-def _training_hours(run: Run) -> float:
+def training_hours(run: Run) -> float:
     """How long a single A100 with the smallest batch takes to get as far as a job did."""
     speed = recorded(run)
-    gang, done, seconds = speed.alone(REFERENCE), 0.0, 0.0
-    while done < run.done:
-        pace = speed(gang, done)
-        until = min(pace.until, run.done)
-        seconds += (until - done) / pace.rate
-        done = until
-    return seconds / HOUR
+    return seconds_of(speed, speed.alone(REFERENCE), run.done) / HOUR
 
 
-def _attainment_percent(service: Service) -> float:
+def attainment_percent(service: Service) -> float:
+    """The share of requests that were answered in time."""
     return _percent(service.answered, service.came)
 
 
@@ -80,7 +76,8 @@ def _percent(part: float, whole: float) -> float:
     return 100 * part / whole if whole else math.nan
 
 
-def _serving_hours(service: Service) -> float:
+def serving_hours(service: Service) -> float:
+    """How long a replica on a single A100 takes to answer as much as was answered."""
     return service.answered / service.truth.answers[REFERENCE] / HOUR
 
 

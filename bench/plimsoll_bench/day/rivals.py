@@ -15,14 +15,13 @@ its old place. Nobody gives notice: what was not saved is lost.
 
 import asyncio
 import math
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from plimsoll.api.definition import API_VERSION
-from plimsoll.api.kinds import Job
-from plimsoll.observe.labels import JOB_KIND, JOB_UID, REPLICA, REVISION
-from plimsoll_bench.day.scene import BATCH, GPUS, PRIORITIES, recorded
+from plimsoll.observe.labels import JOB_UID, REPLICA, REVISION
+from plimsoll_bench.day.autoscaler import Autoscaler, preferred
+from plimsoll_bench.day.pods import asked_gpus, environment, pod_on
+from plimsoll_bench.day.scene import PRIORITIES
 from plimsoll_simulator.cluster.nodes import gpu_type_of, gpus_of_node
 from plimsoll_simulator.cluster.patches import Raw
 from plimsoll_simulator.cluster.pods import gpus_of, is_deleted, is_over, key_of, wanted_node
@@ -34,10 +33,6 @@ from plimsoll_simulator.twin import Twin
 TURN_SECONDS = 10.0
 TYPES = ("dgx-ext", "rtx", "aws")
 """GPU types, the fastest first."""
-HPA_UTILISATION = 0.7
-HPA_WINDOW_SECONDS = 120.0
-HPA_STABILISATION_SECONDS = 300.0
-GRACE_SECONDS = 30
 _Pods = Mapping[str, Sequence[Raw]]
 
 
@@ -53,7 +48,7 @@ def static_nodes(services: Iterable[TrueService]) -> frozenset[str]:
     """As many nodes of the type that each service prefers as its highest rate of the day needs."""
     wanted: dict[str, int] = {}
     for service in services:
-        (gpu_type, answers), rates = _preferred(service), service.requests
+        (gpu_type, answers), rates = preferred(service), service.requests
         peak = max(rate for _, rate in rates.spans(0.0, rates.times[-1]))
         wanted[gpu_type] = wanted.get(gpu_type, 0) + math.ceil(peak / answers)
     return frozenset(
@@ -107,9 +102,11 @@ class Rival:
     rules: Rules
     _gangs: dict[str, _Gang] = field(default_factory=dict[str, _Gang])
     _revisions: dict[str, int] = field(default_factory=dict[str, int])
-    _wanted: dict[str, deque[tuple[float, int]]] = field(
-        default_factory=dict[str, "deque[tuple[float, int]]"]
-    )
+    _autoscaler: Autoscaler = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to count what comes."""
+        self._autoscaler = Autoscaler(self.twin.clock)
 
     async def operate(self) -> None:
         """Place pods until cancelled."""
@@ -139,7 +136,7 @@ class Rival:
         return left
 
     def _start(self, run: Run, room: _Room, pods: _Pods) -> None:
-        gpus = _asked(run, GPUS)
+        gpus = asked_gpus(run)
         gpu_type = next((each for each in TYPES if room.fits(each, gpus)), None)
         if gpu_type is not None:
             self._place(run, gpu_type, [*room.take(gpu_type, gpus)])
@@ -172,17 +169,12 @@ class Rival:
 
     def _place(self, run: Run, gpu_type: str, nodes: Sequence[str]) -> None:
         meta, count = run.job.metadata, len(nodes)
-        batch = recorded(run).local_batch(gpu_type, _asked(run, BATCH), count)
-        environment = {
-            "WORLD_SIZE": count,
-            "PLIMSOLL_LOCAL_BATCH": batch.samples,
-            "PLIMSOLL_ACCUMULATION": batch.passes,
-        }
         self._gangs[meta.uid] = _Gang(run, gpu_type, count, self.twin.clock.monotonic())
         revision = self._next_revision(meta.uid)
         for replica, node in enumerate(nodes):
             labels = {REVISION: str(revision), REPLICA: str(replica)}
-            pod = _pod(run.job, f"{meta.name}-{revision}-{replica}", node, labels, environment)
+            name = f"{meta.name}-{revision}-{replica}"
+            pod = pod_on(run.job, name, node, labels, environment(run, gpu_type))
             self.twin.api.create("pods", pod)
 
     def _end_what_is_over(self, pods: _Pods) -> None:
@@ -206,7 +198,7 @@ class Rival:
     # Serving.
 
     def _scale(self, service: Service, pods: Sequence[Raw]) -> None:
-        alive, wanted = self._alive(pods), self._replicas(service)
+        alive, wanted = self._alive(pods), self._autoscaler.replicas(service)
         for pod in alive[wanted:]:
             self.twin.api.delete(key_of("pods", pod))
         for _ in range(wanted - len(alive)):
@@ -220,21 +212,9 @@ class Rival:
         if gpu_type is not None:
             meta, [node] = service.job.metadata, room.take(gpu_type, 1)
             name = f"{meta.name}-{self._next_revision(meta.uid)}"
-            self.twin.api.create("pods", _pod(service.job, name, node, {}, {}))
+            self.twin.api.create("pods", pod_on(service.job, name, node, {}, {}))
         elif self.rules.preempts:
             self._make_room(types, 1, _priority(service), room, self._pods())
-
-    def _replicas(self, service: Service) -> int:
-        """How many replicas an autoscaler would want now."""
-        now, [role] = self.twin.clock.monotonic(), service.job.spec.roles
-        rate = service.truth.requests.mean(now - HPA_WINDOW_SECONDS, now)
-        wanted = math.ceil(rate / (HPA_UTILISATION * _preferred(service.truth)[1]))
-        wanted = min(max(wanted, role.replicas.min), role.replicas.max)
-        recent = self._wanted.setdefault(service.job.metadata.uid, deque())
-        recent.append((now, wanted))
-        while now - recent[0][0] > HPA_STABILISATION_SECONDS:
-            recent.popleft()
-        return max(count for _, count in recent)
 
     # The cluster.
 
@@ -267,47 +247,5 @@ class Rival:
         return _Room(by_type)
 
 
-def _preferred(service: TrueService) -> tuple[str, float]:
-    """The GPU type that a service is scaled by, and what a replica answers there."""
-    return min(service.answers.items(), key=lambda pair: pair[1])
-
-
 def _priority(of: Run | Service) -> int:
     return PRIORITIES.get(of.job.spec.priority_class_name or "", 0)
-
-
-def _asked(run: Run, annotation: str) -> int:
-    return int(run.job.metadata.annotations[annotation])
-
-
-def _pod(
-    job: Job, name: str, node: str, labels: Mapping[str, str], environment: Mapping[str, int]
-) -> Raw:
-    """A pod of a job, with one GPU of a node."""
-    gpu = {"nvidia.com/gpu": "1"}
-    fields = {"key": "metadata.name", "operator": "In", "values": [node]}
-    required = {"nodeSelectorTerms": [{"matchFields": [fields]}]}
-    owner = {"apiVersion": API_VERSION, "kind": job.kind}
-    return {
-        "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": job.metadata.namespace,
-            "labels": {JOB_UID: job.metadata.uid, JOB_KIND: job.kind, **labels},
-            "ownerReferences": [{**owner, "name": job.metadata.name, "uid": job.metadata.uid}],
-        },
-        "spec": {
-            "terminationGracePeriodSeconds": GRACE_SECONDS,
-            "affinity": {
-                "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
-            },
-            "containers": [
-                {
-                    "name": "main",
-                    "image": "recorded:1",
-                    "env": [{"name": n, "value": str(v)} for n, v in environment.items()],
-                    "resources": {"requests": gpu, "limits": gpu},
-                }
-            ],
-        },
-    }

@@ -5,7 +5,7 @@ there while a recorded series says so, and says two minutes before that it will 
 some fail without notice, at random times, and are back after an hour.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -63,11 +63,12 @@ class Scene:
 
     def submissions(self, preset: str) -> Iterator[Event]:
         """What users submit, the policy included."""
-        yield from map(_applying, self._setting(preset))
+        yield from map(applying, setting(preset, _pools()))
         for service, truth in self.services.items():
-            yield Event(0.0, partial(Twin.serve, manifest=manifest(service, truth), truth=truth))
+            yield serving(service, truth)
         for place, job in enumerate(self.jobs):
-            yield self._submitted(job, urgent=place % URGENT_EVERY == 0)
+            application = self.applications[job.arrival.application]
+            yield submitted(job, application, urgent=place % URGENT_EVERY == 0)
 
     def meanwhile(self) -> Iterator[Event]:
         """Nodes that come, go and fail."""
@@ -83,34 +84,44 @@ class Scene:
         for name, there in zip(node_names(spot), self.spot, strict=True):
             yield from _comes_and_goes(name, spot, there)
 
-    def _setting(self, preset: str) -> Iterator[Raw]:
-        yield {"kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        yield {"kind": "JobQueue", "metadata": {"name": "default"}, "spec": {}}
-        policy = {"objective": {"preset": preset}}
-        yield {"kind": "PlacementPolicy", "metadata": {"name": "default"}, "spec": policy}
-        for name, value in PRIORITIES.items():
-            yield {"kind": "PriorityClass", "metadata": {"name": name}, "value": value}
-        for gpu_type, price in PRICES.items():
-            spec = {
-                "nodeSelector": {"pool": gpu_type},
-                "gpuType": gpu_type,
-                "capacityType": "Spot" if gpu_type == SPOT_TYPE else "OnDemand",
-                "pricePerGPUHour": str(price),
-            }
-            yield {"kind": "GPUPool", "metadata": {"name": gpu_type}, "spec": spec}
 
-    def _submitted(self, job: Submitted, *, urgent: bool) -> Event:
-        application = self.applications[job.arrival.application]
-        spec: Raw = {"spot": {"allowed": True}, **({"priorityClassName": URGENT} if urgent else {})}
-        asked = {GPUS: str(job.gpus), BATCH: str(job.arrival.batch)}
-        raw = merged(
-            submission.manifest(job.arrival, application, SIA_POOLS),
-            {"spec": spec, "metadata": {"annotations": asked}},
-        )
-        apply = partial(
-            Twin.apply, manifest=raw, speed=RecordedSpeed(application), changes_batch=True
-        )
-        return Event(job.arrival.seconds, apply)
+def setting(preset: str, pools: Iterable[Raw]) -> Iterator[Raw]:
+    """What is there before any job: namespace, queue, policy, priorities, and the GPUPools."""
+    yield {"kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    yield {"kind": "JobQueue", "metadata": {"name": "default"}, "spec": {}}
+    policy = {"objective": {"preset": preset}}
+    yield {"kind": "PlacementPolicy", "metadata": {"name": "default"}, "spec": policy}
+    for name, value in PRIORITIES.items():
+        yield {"kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+    yield from pools
+
+
+def _pools() -> Iterator[Raw]:
+    for gpu_type, price in PRICES.items():
+        spec = {
+            "nodeSelector": {"pool": gpu_type},
+            "gpuType": gpu_type,
+            "capacityType": "Spot" if gpu_type == SPOT_TYPE else "OnDemand",
+            "pricePerGPUHour": str(price),
+        }
+        yield {"kind": "GPUPool", "metadata": {"name": gpu_type}, "spec": spec}
+
+
+def submitted(job: Submitted, application: Application, *, urgent: bool = False) -> Event:
+    """A training job as its user submits it, elastic, with what its owner asked for as a note."""
+    spec: Raw = {"spot": {"allowed": True}, **({"priorityClassName": URGENT} if urgent else {})}
+    asked = {GPUS: str(job.gpus), BATCH: str(job.arrival.batch)}
+    raw = merged(
+        submission.manifest(job.arrival, application, SIA_POOLS),
+        {"spec": spec, "metadata": {"annotations": asked}},
+    )
+    apply = partial(Twin.apply, manifest=raw, speed=RecordedSpeed(application), changes_batch=True)
+    return Event(job.arrival.seconds, apply)
+
+
+def serving(service: Recorded, truth: TrueService) -> Event:
+    """A service as its user submits it."""
+    return Event(0.0, partial(Twin.serve, manifest=manifest(service, truth), truth=truth))
 
 
 def _comes_and_goes(name: str, pool: Pool, there: Sequence[bool]) -> Iterator[Event]:
@@ -122,12 +133,13 @@ def _comes_and_goes(name: str, pool: Pool, there: Sequence[bool]) -> Iterator[Ev
             yield Event(at, partial(_lose, name=name))
 
 
-def _applying(raw: Raw, seconds: float = 0.0) -> Event:
+def applying(raw: Raw, seconds: float = 0.0) -> Event:
+    """An object that is created at a time."""
     return Event(seconds, partial(Twin.apply, manifest=raw))
 
 
 def _node(name: str, pool: Pool, seconds: float = 0.0) -> Event:
-    return _applying(
+    return applying(
         gpu_node(name, pool.gpu_type, pool.gpus_per_node, {"pool": pool.gpu_type}), seconds
     )
 

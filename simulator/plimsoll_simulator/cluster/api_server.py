@@ -118,14 +118,17 @@ class ApiServer:
         return self._store(key, old, new)
 
     def delete(self, key: Key, options: Mapping[str, Any] | None = None) -> Raw:
-        """Delete an object; a pod on a node is only marked, and goes when its kubelet says so."""
+        """Delete an object; one with finalizers, or a pod on a node, is only marked.
+
+        Whoever ends it removes it.
+        """
         old, options = self.read(key), options or {}
         must_be: Mapping[str, str] = options.get("preconditions") or {}
         for field, wanted in must_be.items():
             if old["metadata"][field] != wanted:
                 raise Conflict(f"{key.name} has another {field}", status=409, reason="Conflict")
         if key.plural != "pods":
-            return self.remove(key)
+            return self._finalized(key, old)
         spec = old["spec"]
         grace = options.get("gracePeriodSeconds", spec["terminationGracePeriodSeconds"])
         if not spec.get("nodeName") or grace == 0:
@@ -142,13 +145,20 @@ class ApiServer:
         self._report(Change(key, old, None))
         return old
 
-    def _marked(self, pod: Raw, grace_seconds: int) -> Raw:
-        """A pod that is to end within that time."""
+    def _finalized(self, key: Key, old: Raw) -> Raw:
+        if not old["metadata"].get("finalizers"):
+            return self.remove(key)
+        if "deletionTimestamp" in old["metadata"]:
+            return old
+        return self._store(key, old, self._marked(old, 0))
+
+    def _marked(self, old: Raw, grace_seconds: int) -> Raw:
+        """An object that is to end within that time."""
         marks = {
             "deletionTimestamp": timestamp(self._clock, grace_seconds),
             "deletionGracePeriodSeconds": grace_seconds,
         }
-        return {**pod, "metadata": {**pod["metadata"], **marks}}
+        return {**old, "metadata": {**old["metadata"], **marks}}
 
     def _store(self, key: Key, old: Raw | None, new: Raw) -> Raw:
         metadata = {**new["metadata"], _VERSION: str(next(self._versions))}

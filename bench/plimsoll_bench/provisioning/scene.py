@@ -1,0 +1,56 @@
+"""What happens on the day: what users submit, and what can be rented when."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from plimsoll_bench.day.scene import Submitted, applying, serving, setting, submitted
+from plimsoll_bench.day.services import Recorded
+from plimsoll_bench.provisioning.market import Source, gpu_pool, supply
+from plimsoll_simulator.cluster.api_server import Key
+from plimsoll_simulator.programs.request_rate import RequestRate
+from plimsoll_simulator.programs.serving import TrueService
+from plimsoll_simulator.recorded.recording import Application
+from plimsoll_simulator.recorded.submission import NAMESPACE
+from plimsoll_simulator.story import Event
+from plimsoll_simulator.twin import Twin
+
+LONGEST_SECONDS: Final = 14 * 86_400.0
+"""Until when spot comes and goes: long after the last job is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Jobs come, and services serve, for so many seconds; it is over once all jobs are done."""
+
+    applications: Mapping[str, Application]
+    jobs: Sequence[Submitted]
+    services: Mapping[Recorded, TrueService]
+    sources: Sequence[Source]
+    seconds: float
+
+    def submissions(self, preset: str) -> Iterator[Event]:
+        """What users submit, the policy and the pools included."""
+        yield from map(applying, setting(preset, map(gpu_pool, self.sources)))
+        for service, truth in self.services.items():
+            yield serving(service, _until(truth, self.seconds))
+            yield Event(self.seconds, partial(_end, name=service.name))
+        for job in self.jobs:
+            yield submitted(job, self.applications[job.arrival.application])
+
+    def meanwhile(self) -> Iterator[Event]:
+        """What can be had."""
+        for source in self.sources:
+            yield from supply(source, LONGEST_SECONDS)
+
+
+def _until(truth: TrueService, seconds: float) -> TrueService:
+    """The same without requests after a time."""
+    rates, times = truth.requests.rates, truth.requests.times
+    kept = [rate for rate, ends in zip(rates, times[1:], strict=True) if ends <= seconds]
+    return replace(truth, requests=RequestRate(times[: len(kept) + 1], kept))
+
+
+def _end(twin: Twin, name: str) -> None:
+    twin.api.delete(Key("inferencejobs", NAMESPACE, name))
