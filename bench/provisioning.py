@@ -47,9 +47,7 @@ def scene_of(arguments: argparse.Namespace) -> Scene:
     applications = applications_in(arguments.profiles, types)
     seconds = arguments.hours * 3600.0
     jobs = [
-        job
-        for job in jobs_in(arguments.workload, applications)
-        if job.arrival.seconds < seconds
+        job for job in jobs_in(arguments.workload, applications) if job.arrival.seconds < seconds
     ]
     if not jobs:
         raise SystemExit(f"no job comes within {arguments.hours} hours: raise --hours")

@@ -34,7 +34,7 @@ class Figures:
     thrown_away_percent: float
     waiting_p50_h: float
     waiting_p95_h: float
-    sloattainment_percent: float
+    slo_attainment_percent: float
     dollars: float
     held_gpu_hours: float
     jobs_done: int
@@ -53,7 +53,7 @@ def of_day(lived: Lived) -> Figures:
         thrown_away_percent=_percent(found.lost_gpu_hours, found.useful_gpu_hours),
         waiting_p50_h=found.waiting_p50_hours,
         waiting_p95_h=found.waiting_p95_hours,
-        sloattainment_percent=min(map(attainment_percent, lived.services)),
+        slo_attainment_percent=min(map(attainment_percent, lived.services)),
         dollars=_dollars(lived, types),
         held_gpu_hours=sum(stay.gpu_seconds for stay in lived.stays) / HOUR,
         jobs_done=found.done,

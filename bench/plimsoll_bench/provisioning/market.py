@@ -68,9 +68,7 @@ def _source(gpu_type: str, zone: str, there: Sequence[bool] | None) -> Source:
     name = gpu_type if there is None else f"{gpu_type}-spot-{zone}"
     hourly = PRICES[gpu_type] * pool.gpus_per_node * (1.0 if there is None else SPOT_SHARE)
     labels = {INSTANCE_TYPE: gpu_type, CAPACITY_TYPE: option, ZONE: zone}
-    offering = Offering(
-        name, labels, gpu_type, pool.gpus_per_node, hourly, BOOT_SECONDS[gpu_type]
-    )
+    offering = Offering(name, labels, gpu_type, pool.gpus_per_node, hourly, BOOT_SECONDS[gpu_type])
     most = MOST_ON_DEMAND if there is None else MOST_SPOT
     return Source(offering, most[gpu_type], there)
 

@@ -83,8 +83,18 @@ def _in_one_domain(
     rooms = np.bincount(numbers, weights=field.room).astype(np.int64)
     candidates = [int(d) for d in np.flatnonzero(rooms >= pods) if not mine or mine == {d}]
     first_name = {d: int(ledger.rank[field.rows[numbers == d]].min()) for d in candidates}
-    for domain in sorted(candidates, key=lambda d: (int(rooms[d]), first_name[d])):
+    are_alike = not len(field.prices) or field.prices.min() == field.prices.max()
+    prices = {d: 0 if are_alike else _price(field.within(numbers == d), pods) for d in candidates}
+    for domain in sorted(candidates, key=lambda d: (prices[d], int(rooms[d]), first_name[d])):
         yield field.within(numbers == domain)
+
+
+def _price(domain: Field, pods: int) -> int:
+    """What so many pods cost on the cheapest nodes of a domain that has room for them."""
+    order = np.argsort(domain.prices, kind="stable")
+    before = np.cumsum(domain.room[order]) - domain.room[order]
+    filled = np.clip(pods - before, 0, domain.room[order])
+    return int((filled * domain.prices[order]).sum())
 
 
 def _one_domain(ledger: Ledger, level: int, part: Field, placed: list[NodeName]) -> bool:

@@ -96,6 +96,14 @@ def test_the_cheaper_pool_is_taken_and_the_other_where_it_is_short() -> None:
     assert bought(dear, cheap, job, other) == {"cheap": 1, "dear": 1}
 
 
+def test_a_gang_that_prefers_one_node_takes_the_cheapest_and_what_is_on_its_way() -> None:
+    near = {"topology": {"preferred": "kubernetes.io/hostname"}}
+    job = a_training_job("job", workers=2, gpus=1, **near)
+    cheap, dear = a_growing_pool("h100-cheap", price="1"), a_growing_pool(price="3")
+    assert bought(dear, cheap, job) == {"h100-cheap": 1}
+    assert bought(dear, a_claim("h100-1"), job) == NOTHING
+
+
 def test_jobs_that_leave_gaps_do_not_go_to_a_dearer_pool_for_that() -> None:
     cheap, dear = a_growing_pool("cheap", price="1"), a_growing_pool("dear", price="3")
     jobs = [a_training_job(f"job-{n}", gpus=5) for n in range(3)]
