@@ -30,6 +30,7 @@ from plimsoll_bench.provisioning.karpenter import Karpenter, Terms
 from plimsoll_bench.provisioning.market import PRICES, sources
 from plimsoll_bench.provisioning.scene import Scene
 from plimsoll_bench.spot.series import series_in
+from plimsoll_simulator.cluster.patches import Raw
 from plimsoll_simulator.recorded.gpu_pools import SIA_POOLS
 from plimsoll_simulator.recorded.recording import applications_in
 from plimsoll_simulator.story import Lived, told
@@ -70,6 +71,13 @@ def _from_somewhere(up: Sequence[bool], random: Random) -> Sequence[bool]:
     return (*up[start:], *up[:start])
 
 
+def objective_of(arguments: argparse.Namespace) -> Raw:
+    """What the operator's plans are to be good at."""
+    if arguments.money is None:
+        return {"preset": arguments.preset}
+    return {"weights": {"money": arguments.money}}
+
+
 def lived_by(name: str, scene: Scene, arguments: argparse.Namespace) -> Lived:
     """The day as the operator or a rival makes it."""
     terms = TwinTerms(most_effort_seconds=arguments.effort)
@@ -78,7 +86,7 @@ def lived_by(name: str, scene: Scene, arguments: argparse.Namespace) -> Lived:
         rule = Terms(arguments.consolidate_after, owner_chooses=name == RIVALS[1])
         terms = TwinTerms(operate=lambda twin: Karpenter(twin, scene.sources, rule).operate())
     with only_errors():
-        return told(scene.submissions(arguments.preset), scene.meanwhile(), terms=terms)
+        return told(scene.submissions(objective_of(arguments)), scene.meanwhile(), terms=terms)
 
 
 def figures_of(name: str, arguments: argparse.Namespace) -> Figures:
@@ -97,6 +105,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--day", type=int, default=6, help="of the rates, from 0")
     parser.add_argument("--preset", choices=get_args(Preset), default="Balanced")
+    parser.add_argument("--money", help="its weight, instead of a preset")
     parser.add_argument("--effort", type=float, default=0.0)
     parser.add_argument("--consolidate-after", type=float, default=60.0, help="seconds")
     parser.add_argument("--seed", type=int, default=1)
@@ -109,7 +118,8 @@ def main() -> None:
     scene_of(arguments)
     names = arguments.only or [OURS, *RIVALS]
     with ProcessPoolExecutor(arguments.processes) as pool:
-        found = dict(zip(names, pool.map(partial(figures_of, arguments=arguments), names)))
+        each = pool.map(partial(figures_of, arguments=arguments), names)
+        found = dict(zip(names, each, strict=True))
     print_json({name: asdict(each) for name, each in found.items()}, indent=2)
 
 

@@ -63,7 +63,7 @@ class Scene:
 
     def submissions(self, preset: str) -> Iterator[Event]:
         """What users submit, the policy included."""
-        yield from map(applying, setting(preset, _pools()))
+        yield from map(applying, setting({"preset": preset}, _pools()))
         for service, truth in self.services.items():
             yield serving(service, truth)
         for place, job in enumerate(self.jobs):
@@ -85,11 +85,11 @@ class Scene:
             yield from _comes_and_goes(name, spot, there)
 
 
-def setting(preset: str, pools: Iterable[Raw]) -> Iterator[Raw]:
+def setting(objective: Raw, pools: Iterable[Raw]) -> Iterator[Raw]:
     """What is there before any job: namespace, queue, policy, priorities, and the GPUPools."""
     yield {"kind": "Namespace", "metadata": {"name": NAMESPACE}}
     yield {"kind": "JobQueue", "metadata": {"name": "default"}, "spec": {}}
-    policy = {"objective": {"preset": preset}}
+    policy = {"objective": objective}
     yield {"kind": "PlacementPolicy", "metadata": {"name": "default"}, "spec": policy}
     for name, value in PRIORITIES.items():
         yield {"kind": "PriorityClass", "metadata": {"name": name}, "value": value}

@@ -10,8 +10,8 @@ least, and for others only if that cannot be had.
 A service has the replicas of a HorizontalPodAutoscaler, on-demand, on the cheapest node for each.
 
 As `WhenEmptyOrUnderutilized` has it, a node that has been empty for `consolidate_after` goes, and
-so does one on which there are only replicas that have room elsewhere. Pods of training are not to be
-disrupted. An offering without capacity is left alone for three minutes.
+so does one on which there are only replicas that have room elsewhere. Pods of training are not to
+be disrupted. An offering without capacity is left alone for three minutes.
 """
 
 import asyncio
@@ -72,10 +72,13 @@ class _Group:
     of: Run | Service
     types: Sequence[str]
     gpus: int
-    may_be_spot: bool
     since: float
     gpu_type: str = ""
     pods: tuple[str, ...] = ()
+
+    def may_be_on(self, source: Source) -> bool:
+        """Whether it takes spot, if that is some: services do not."""
+        return isinstance(self.of, Run) or not source.is_spot
 
 
 class Karpenter:
@@ -160,7 +163,7 @@ class Karpenter:
                     self._release(self._groups.pop(uid))
             elif uid not in self._groups:
                 since = run.account.submitted
-                self._groups[uid] = _Group(uid, run, TYPES, asked_gpus(run), True, since)
+                self._groups[uid] = _Group(uid, run, TYPES, asked_gpus(run), since)
 
     def _scale(self, service: Service) -> None:
         uid, job = service.job.metadata.uid, service.job.metadata
@@ -173,7 +176,7 @@ class Karpenter:
         for _ in range(wanted - len(have)):
             key = f"{uid}/{self._number()}"
             types = sorted(service.truth.answers, key=lambda each: service.truth.answers[each])
-            self._groups[key] = _Group(key, service, types, 1, False, -1.0)
+            self._groups[key] = _Group(key, service, types, 1, -1.0)
 
     def _in_order(self) -> list[_Group]:
         """Services first, then gangs as they were submitted."""
@@ -223,9 +226,9 @@ class Karpenter:
         """The nodes of a type that a group may use and that have room."""
         for machine in self._machines.values():
             source = machine.source
-            if source.offering.gpu_type == gpu_type and machine.is_open and machine.free:
-                if group.may_be_spot or not source.is_spot:
-                    yield machine
+            is_of_type = source.offering.gpu_type == gpu_type and group.may_be_on(source)
+            if is_of_type and machine.is_open and machine.free:
+                yield machine
 
     def _offered(self, group: _Group, gpu_type: str) -> list[Source]:
         """What of a type can be bought for a group, the cheapest first."""
@@ -233,7 +236,7 @@ class Karpenter:
             source
             for source in self._sources
             if source.offering.gpu_type == gpu_type
-            and (group.may_be_spot or not source.is_spot)
+            and group.may_be_on(source)
             and self._short_until.get(source.offering.name, 0.0) <= self._now
         ]
         return sorted(found, key=lambda each: each.offering.dollars_per_hour)
@@ -257,9 +260,8 @@ class Karpenter:
         pods: list[str] = []
         for replica, node in enumerate(nodes):
             labels = {REVISION: str(number), REPLICA: str(replica)}
-            is_gang = isinstance(group.of, Run)
             name = f"{meta.name}-{number}-{replica}"
-            pod = pod_on(group.of.job, name, node, labels if is_gang else {}, told)
+            pod = pod_on(group.of.job, name, node, labels if told else {}, told)
             self._twin.api.create("pods", pod)
             pods.append(name)
         group.pods = tuple(pods)

@@ -12,7 +12,7 @@ from typing import Final
 
 from plimsoll_bench.spot.series import ON_DEMAND_PRICE, SPOT_PRICE, TICK_SECONDS, changes
 from plimsoll_simulator.cluster.patches import Raw
-from plimsoll_simulator.cluster.provider import Offering
+from plimsoll_simulator.cluster.provider import NOTICE_SECONDS, Offering
 from plimsoll_simulator.recorded.gpu_pools import SIA_POOLS
 from plimsoll_simulator.story import Event
 from plimsoll_simulator.twin import Twin
@@ -85,7 +85,7 @@ def supply(source: Source, until: float) -> Iterator[Event]:
         if is_there:
             yield Event(at, partial(_offer, offering=offering, most=source.most))
         else:
-            yield Event(at, partial(_withdraw, name=offering.name))
+            yield Event(at - NOTICE_SECONDS, partial(_withdraw, name=offering.name))
 
 
 def _offer(twin: Twin, offering: Offering, most: int) -> None:

@@ -9,6 +9,7 @@ from plimsoll_bench.day.scene import Submitted, applying, serving, setting, subm
 from plimsoll_bench.day.services import Recorded
 from plimsoll_bench.provisioning.market import Source, gpu_pool, supply
 from plimsoll_simulator.cluster.api_server import Key
+from plimsoll_simulator.cluster.patches import Raw
 from plimsoll_simulator.programs.request_rate import RequestRate
 from plimsoll_simulator.programs.serving import TrueService
 from plimsoll_simulator.recorded.recording import Application
@@ -30,9 +31,9 @@ class Scene:
     sources: Sequence[Source]
     seconds: float
 
-    def submissions(self, preset: str) -> Iterator[Event]:
+    def submissions(self, objective: Raw) -> Iterator[Event]:
         """What users submit, the policy and the pools included."""
-        yield from map(applying, setting(preset, map(gpu_pool, self.sources)))
+        yield from map(applying, setting(objective, map(gpu_pool, self.sources)))
         for service, truth in self.services.items():
             yield serving(service, _until(truth, self.seconds))
             yield Event(self.seconds, partial(_end, name=service.name))

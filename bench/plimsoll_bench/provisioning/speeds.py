@@ -1,0 +1,119 @@
+"""How fast each recorded application can be at most, by GPU type and number of GPUs.
+
+In units of its own work: seconds of one GPU of the type on which that part of it goes fastest. An
+application is divided into a few parts, as its gradients grow noisier and larger batches pay; of a
+part, the best of its epochs counts, and of all batches the best one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll_bench.provisioning.market import PRICES
+from plimsoll_simulator.recorded.gpu_pools import SIA_POOLS, Pool
+from plimsoll_simulator.recorded.recording import Application
+from plimsoll_simulator.recorded.submission import RecordedSpeed
+from plimsoll_simulator.recorded.timings import Shape
+
+MOST_GPUS: Final = 24
+PARTS: Final = 6
+BATCHES: Final = 32
+BETWEEN_BATCHES: Final = 1.01
+"""What a batch between two that are tried can be better, and more."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """So many GPUs of a type, and how much faster they are than the unit."""
+
+    gpu_type: str
+    gpus: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So much of an application's work, and the ways in which it can be done."""
+
+    seconds: float
+    ways: Sequence[Way]
+
+
+def parts_of(application: Application) -> tuple[Part, ...]:
+    """The parts of an application one after the other; ways that never pay are left out."""
+    rates = {
+        (pool.gpu_type, gpus): _rates(application, pool, gpus)
+        for pool in SIA_POOLS
+        for gpus in range(1, MOST_GPUS + 1)
+    }
+    unit = np.max([rates[gpu_type, 1] for gpu_type in PRICES], axis=0)
+    seconds = _work(application) / unit
+    return tuple(
+        Part(float(seconds[begins:ends].sum()), [*_ways(rates, unit, begins, ends)])
+        for begins, ends in _spans(seconds)
+    )
+
+
+def _work(application: Application) -> Floats:
+    """The samples of each epoch."""
+    training, epochs = application.training, application.habits.epochs
+    ends = [training.progress_after(epoch) for epoch in range(epochs + 1)]
+    return np.diff(ends) * training.smallest_batch
+
+
+def _spans(seconds: Floats) -> Iterator[tuple[int, int]]:
+    """Epochs in a few spans that take about equally long, none empty."""
+    until = np.cumsum(seconds) / seconds.sum()
+    cuts = [int(np.searchsorted(until, part / PARTS)) for part in range(1, PARTS)]
+    yield from pairwise(sorted({0, *(min(cut + 1, len(seconds)) for cut in cuts), len(seconds)}))
+
+
+def _ways(
+    rates: Mapping[tuple[str, int], Floats], unit: Floats, begins: int, ends: int
+) -> Iterator[Way]:
+    for gpu_type in PRICES:
+        fastest = 0.0
+        for gpus in range(1, MOST_GPUS + 1):
+            rate = float((rates[gpu_type, gpus] / unit)[begins:ends].max())
+            if rate > fastest:
+                fastest = rate
+                yield Way(gpu_type, gpus, rate)
+
+
+def _rates(application: Application, pool: Pool, gpus: int) -> Floats:
+    """The samples of the smallest batch that are worth a second's, by epoch."""
+    training, habits = application.training, application.habits
+    smallest, largest = training.smallest_batch, training.largest_batch
+    best = np.zeros(habits.epochs)
+    for batch in np.unique(np.geomspace(smallest, largest, BATCHES).round().astype(int)):
+        seconds = min(
+            _seconds(application, pool.gpu_type, shape, int(batch))
+            for shape in _shapes(application, pool, gpus)
+        )
+        gains = [
+            float(training.noise(int(batch), epoch).gain(np.array([batch / smallest]))[0])
+            for epoch in range(habits.epochs)
+        ]
+        best = np.maximum(best, np.array(gains) * smallest / seconds)
+    return best * BETWEEN_BATCHES
+
+
+def _shapes(application: Application, pool: Pool, gpus: int) -> Iterator[Shape]:
+    """As few nodes as possible, and all that were recorded."""
+    yield pool.shape(gpus)
+    recorded = application.timings[pool.gpu_type].by_shape
+    yield from (shape for shape in recorded if sum(shape) == gpus)
+
+
+def _seconds(application: Application, gpu_type: str, shape: Shape, batch: int) -> float:
+    """The seconds of a step, as `RecordedSpeed` has them."""
+    timings = application.timings[gpu_type]
+    local = RecordedSpeed(application).local_batch(gpu_type, batch, sum(shape))
+    step, sync = timings.seconds(tuple(sorted(shape, reverse=True)), local.samples)
+    alone = (step - sync) * max(1.0, local.samples / timings.local_most(shape))
+    return (sync + local.passes * alone) * application.habits.slowdown
