@@ -11,9 +11,9 @@ each is taken by the seed.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -25,6 +25,7 @@ from plimsoll_bench.day.scene import jobs_in
 from plimsoll_bench.day.services import DAY_SECONDS, SERVICES, truth
 from plimsoll_bench.elastic.files import applications_checked
 from plimsoll_bench.output import print_json
+from plimsoll_bench.provisioning.bound import bound_dollars
 from plimsoll_bench.provisioning.figures import Figures, of_day
 from plimsoll_bench.provisioning.karpenter import Karpenter, Terms
 from plimsoll_bench.provisioning.market import PRICES, sources
@@ -39,6 +40,14 @@ from plimsoll_simulator.twin import TwinTerms
 OURS: Final = "plimsoll"
 RIVALS: Final = ("karpenter", "karpenter_owner_chooses")
 ZONES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What became of the day by one side."""
+
+    figures: Figures
+    bound_dollars: float | None
 
 
 def scene_of(arguments: argparse.Namespace) -> Scene:
@@ -89,9 +98,35 @@ def lived_by(name: str, scene: Scene, arguments: argparse.Namespace) -> Lived:
         return told(scene.submissions(objective_of(arguments)), scene.meanwhile(), terms=terms)
 
 
-def figures_of(name: str, arguments: argparse.Namespace) -> Figures:
-    """The figures of one side."""
-    return of_day(lived_by(name, scene_of(arguments), arguments))
+def side_of(name: str, arguments: argparse.Namespace) -> Side:
+    """One side; the bound is that of the operator's own day."""
+    scene = scene_of(arguments)
+    lived = lived_by(name, scene, arguments)
+    return Side(of_day(lived), bound_dollars(lived, scene.sources) if name == OURS else None)
+
+
+def compared(sides: Mapping[str, Side]) -> dict[str, object]:
+    """The figures of all sides, and where ours is there, what it pays relative to the others."""
+    each = {name: asdict(side.figures) for name, side in sides.items()}
+    if OURS not in sides:
+        return each
+    ours, rivals = sides[OURS], [side.figures for name, side in sides.items() if name != OURS]
+    dollars, bound = ours.figures.dollars, ours.bound_dollars
+    least = min(rivals, key=lambda found: found.dollars, default=None)
+    of_rivals = {} if least is None else _against(ours.figures, least)
+    of_bound = {} if bound is None else {"bound_dollars": bound, "ratio_to_bound": dollars / bound}
+    return {"path": "operator", "dollars": dollars, **of_rivals, **of_bound, **each}
+
+
+def _against(ours: Figures, rival: Figures) -> dict[str, object]:
+    """Relative to the rival that pays least."""
+    waits = ours.waiting_p50_s <= rival.waiting_p50_s and ours.waiting_p95_s <= rival.waiting_p95_s
+    return {
+        "karpenter_dollars": rival.dollars,
+        "ratio_to_karpenter": ours.dollars / rival.dollars,
+        "waits_no_longer": waits,
+        "serves_no_less": ours.unserved_fraction <= rival.unserved_fraction,
+    }
 
 
 def main() -> None:
@@ -118,9 +153,9 @@ def main() -> None:
     scene_of(arguments)
     names = arguments.only or [OURS, *RIVALS]
     with ProcessPoolExecutor(arguments.processes) as pool:
-        each = pool.map(partial(figures_of, arguments=arguments), names)
-        found = dict(zip(names, each, strict=True))
-    print_json({name: asdict(each) for name, each in found.items()}, indent=2)
+        sides = pool.map(partial(side_of, arguments=arguments), names)
+        found = dict(zip(names, sides, strict=True))
+    print_json(compared(found), indent=2)
 
 
 if __name__ == "__main__":

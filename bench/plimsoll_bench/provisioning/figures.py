@@ -53,6 +53,7 @@ def of_day(lived: Lived) -> Figures:
     training = sum(map(training_hours, lived.runs))
     services = sum(map(serving_hours, lived.services))
     came = sum(each.came for each in lived.services)
+    answered = sum(each.answered for each in lived.services)
     there = [each for each in lived.rentals if each.ready is not None]
     stays = _by_node(lived.stays)
     spent: dict[str, float] = {}
@@ -77,8 +78,8 @@ def of_day(lived: Lived) -> Figures:
         waiting_p95_s=found.waiting_p95_hours * HOUR,
         mean_jct_h=found.mean_jct_hours,
         p99_jct_h=found.p99_jct_hours,
-        slo_attainment_percent=min(map(attainment_percent, lived.services)),
-        unserved_fraction=1 - sum(each.answered for each in lived.services) / came,
+        slo_attainment_percent=min(map(attainment_percent, lived.services), default=100.0),
+        unserved_fraction=1 - answered / came if came else 0.0,
         restarts_per_job=found.restarts_per_job,
         lost_gpu_hours=found.lost_gpu_hours,
         jobs=found.jobs,

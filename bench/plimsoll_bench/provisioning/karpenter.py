@@ -256,7 +256,9 @@ class Karpenter:
         if len(nodes) < group.gpus or any(self._node(name) is None for name in nodes):
             return
         meta, number = group.of.job.metadata, self._number()
-        told = environment(group.of, group.gpu_type) if isinstance(group.of, Run) else {}
+        told = (
+            environment(group.of, group.gpu_type) if isinstance(group.of, Run) else dict[str, int]()
+        )
         pods: list[str] = []
         for replica, node in enumerate(nodes):
             labels = {REVISION: str(number), REPLICA: str(replica)}

@@ -20,6 +20,7 @@ from plimsoll_simulator.programs.training import Run
 from plimsoll_simulator.recorded.recording import Application, Arrival, applications_in
 from plimsoll_simulator.story import End, Lived, told
 from plimsoll_simulator.twin import Twin, TwinTerms
+from support.problems.recorded_day import recorded_day
 from support.programs.recorded_training import (
     EPOCHS,
     STEPS_PER_EPOCH,
@@ -136,22 +137,6 @@ def test_the_figures_count_work_by_what_one_fast_gpu_needs(application: Applicat
     assert 95 < found.slo_attainment_percent < 100
 
 
-def _files(folder: Path) -> dict[str, Any]:
-    rates = ["model,window_start_s,rate_rps"]
-    rates += [f"{m},{600 * w},{5 + w % 7}" for m in ("m-mid", "m-large") for w in range(288)]
-    rows = ["model,gpu,throughput_req_s,p95_ttft_ms,median_itl_ms"]
-    rows += ["google/flan-t5-xl,1 x T4,3,500,50", "google/flan-t5-xl,1 x A100,6,500,50"]
-    rows += ["llama-13b,1 x A100,4,500,50", "llama-13b,1 x A100,9,5000,50"]
-    series = {"metadata": {"gap_seconds": 600}, "data": [1, 1, 1, 0] * 50}
-    texts = {"rates": "\n".join(rates), "rows": "\n".join(rows), "series": json.dumps(series)}
-    paths = {name: folder / name for name in texts}
-    for name, text in texts.items():
-        paths[name].write_text(text)
-    paths["workload"] = write_workload(folder / "w.csv", [100.0, 200.0, 300.0], gpus=2)
-    paths["profiles"] = write_recording(folder / "p", speeds=SPEEDS)
-    return paths
-
-
 def _command(paths: dict[str, Any], *more: str) -> list[str]:
     return [
         *(sys.executable, str(BENCH), "--profiles", str(paths["profiles"])),
@@ -163,7 +148,9 @@ def _command(paths: dict[str, Any], *more: str) -> list[str]:
 
 def test_the_program_prints_the_day_of_everybody_and_draws_it(tmp_path: Path) -> None:
     pictures = tmp_path / "pictures"
-    command = _command(_files(tmp_path), "--pictures", str(pictures), "--processes", "2")
+    command = _command(
+        recorded_day(tmp_path, SPEEDS), "--pictures", str(pictures), "--processes", "2"
+    )
     ended = subprocess.run(command, check=True, capture_output=True, text=True)
     figures = json.loads(ended.stdout)
     assert figures["path"] == "operator"
@@ -193,7 +180,7 @@ def test_the_program_prints_the_day_of_everybody_and_draws_it(tmp_path: Path) ->
     ],
 )
 def test_nonsense_ends_it(file: str, old: str, new: str, says: str, tmp_path: Path) -> None:
-    paths = _files(tmp_path)
+    paths = recorded_day(tmp_path, SPEEDS)
     text = paths[file].read_text()
     assert old in text
     paths[file].write_text(text.replace(old, new))
