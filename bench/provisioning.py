@@ -66,7 +66,7 @@ def scene_of(arguments: argparse.Namespace) -> Scene:
         for each in SERVICES
     }
     spot = _spot_in(arguments.series, Random(arguments.seed))
-    return Scene(applications, jobs, services, sources(spot), seconds)
+    return Scene(applications, jobs, services, sources(spot), seconds, arguments.least_share)
 
 
 def _spot_in(paths: Sequence[Path], random: Random) -> dict[str, list[Sequence[bool]]]:
@@ -138,6 +138,7 @@ def main() -> None:
     parser.add_argument("--characterization", type=Path, required=True)
     parser.add_argument("--series", type=Path, required=True, nargs=ZONES * len(PRICES))
     parser.add_argument("--hours", type=float, default=24.0)
+    parser.add_argument("--least-share", type=float, default=0.5, help="of workers asked for")
     parser.add_argument("--day", type=int, default=6, help="of the rates, from 0")
     parser.add_argument("--preset", choices=get_args(Preset), default="Balanced")
     parser.add_argument("--money", help="its weight, instead of a preset")
@@ -150,6 +151,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if not 0 < arguments.hours <= DAY_SECONDS / 3600:
         parser.error("--hours: must be more than 0 and at most 24")
+    if not 0 < arguments.least_share <= 1:
+        parser.error("--least-share: must be more than 0 and at most 1")
     scene_of(arguments)
     names = arguments.only or [OURS, *RIVALS]
     with ProcessPoolExecutor(arguments.processes) as pool:

@@ -107,9 +107,16 @@ def _pools() -> Iterator[Raw]:
         yield {"kind": "GPUPool", "metadata": {"name": gpu_type}, "spec": spec}
 
 
-def submitted(job: Submitted, application: Application, *, urgent: bool = False) -> Event:
+def submitted(
+    job: Submitted, application: Application, *, urgent: bool = False, least: int = 1
+) -> Event:
     """A training job as its user submits it, elastic, with what its owner asked for as a note."""
-    spec: Raw = {"spot": {"allowed": True}, **({"priorityClassName": URGENT} if urgent else {})}
+    allowed = [count for count in submission.WORKER_COUNTS if count >= least]
+    spec: Raw = {
+        "spot": {"allowed": True},
+        "workers": {"min": least, "allowed": allowed},
+        **({"priorityClassName": URGENT} if urgent else {}),
+    }
     asked = {GPUS: str(job.gpus), BATCH: str(job.arrival.batch)}
     raw = merged(
         submission.manifest(job.arrival, application, SIA_POOLS),

@@ -13,7 +13,7 @@ from plimsoll_simulator.cluster.patches import Raw
 from plimsoll_simulator.programs.request_rate import RequestRate
 from plimsoll_simulator.programs.serving import TrueService
 from plimsoll_simulator.recorded.recording import Application
-from plimsoll_simulator.recorded.submission import NAMESPACE
+from plimsoll_simulator.recorded.submission import NAMESPACE, WORKER_COUNTS
 from plimsoll_simulator.story import Event
 from plimsoll_simulator.twin import Twin
 
@@ -23,13 +23,17 @@ LONGEST_SECONDS: Final = 14 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Jobs come, and services serve, for so many seconds; it is over once all jobs are done."""
+    """Jobs come, and services serve, for so many seconds; it is over once all jobs are done.
+
+    `least_share`: of the workers that its owner asked for, with how many a job would still run.
+    """
 
     applications: Mapping[str, Application]
     jobs: Sequence[Submitted]
     services: Mapping[Recorded, TrueService]
     sources: Sequence[Source]
     seconds: float
+    least_share: float
 
     def submissions(self, objective: Raw) -> Iterator[Event]:
         """What users submit, the policy and the pools included."""
@@ -38,7 +42,14 @@ class Scene:
             yield serving(service, _until(truth, self.seconds))
             yield Event(self.seconds, partial(_end, name=service.name))
         for job in self.jobs:
-            yield submitted(job, self.applications[job.arrival.application])
+            yield submitted(
+                job, self.applications[job.arrival.application], least=self._least(job)
+            )
+
+    def _least(self, job: Submitted) -> int:
+        """The fewest workers with which a job runs: at most the share of those asked for."""
+        fitting = [n for n in WORKER_COUNTS if n <= job.gpus * self.least_share]
+        return max(fitting, default=WORKER_COUNTS[0])
 
     def meanwhile(self) -> Iterator[Event]:
         """What can be had."""

@@ -50,6 +50,7 @@ from plimsoll.planning.provisioning.sentences import explained, obstacle
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll.planning.provisioning.standing_need import missing_nodes
 from plimsoll.planning.provisioning.withdrawals import why_unmet, withdrawals
+from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.problem import Problem
@@ -298,7 +299,7 @@ class Procurement:
         future = future_nodes(snapshot, basis.blocked, to_buy=basis.may_buy)
         offer = offer_to(snapshot, plan, future, self._builder)
         task = asyncio.create_task(worked_out(self._solver, offer, basis.left))
-        task.add_done_callback(lambda _: self._woken())
+        task.add_done_callback(self._done)
         self._begun = _Begun(plan, out, basis, task)
 
     def _say_unpriced(self, snapshot: Snapshot, writer: Writer) -> None:
@@ -307,6 +308,13 @@ class Procurement:
         for pool in snapshot.pools:
             if pool.metadata.name in self._unpriced - before:
                 writer.orders.say(pool, Reason.ORDER_REFUSED, _NO_PRICE, warning=True)
+
+    def _done(self, task: "asyncio.Task[Purchases | None]") -> None:
+        """It is worked out; an error costs this result, and is counted."""
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            count_unforeseen("purchases", error)
+        self._woken()
 
     def _basis(self, snapshot: Snapshot) -> _Basis:
         return _Basis(

@@ -61,7 +61,7 @@ def a_scene(
         for each in SERVICES[: 2 if rate else 0]
     }
     known = sources({kind: [there] for kind, there in (spot or {}).items()})
-    return Scene({"cifar10": application}, jobs, services, known, HOUR / 2)
+    return Scene({"cifar10": application}, jobs, services, known, HOUR / 2, 0.5)
 
 
 def by_karpenter(scene: Scene, terms: Terms = RULES) -> Lived:

@@ -21,6 +21,7 @@ from plimsoll.planning.power.budget import planned_budgets
 from plimsoll.planning.power.capped import capped_draws
 from plimsoll.planning.power.shedding import shedding
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.problem.market import gpu_seconds_bought
 from plimsoll.planning.problem.queues import asking, queues
 from plimsoll.planning.problem.weights import solver_weights
 from plimsoll.planning.quota.fair_share import with_fair_share_priority
@@ -318,6 +319,6 @@ def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
         queues=queues(snapshot, jobs, fair),
         power_domains=cluster.power_domains,
         levels=tuple(level.name for level in cluster.levels),
-        weights=solver_weights(snapshot.policy),
+        weights=solver_weights(snapshot.policy, gpu_seconds_bought(jobs, snapshot)),
         loss_allowance=loss_allowance(snapshot, sum(cluster.supply_milli.values())),
     )

@@ -18,6 +18,8 @@ _PRESETS: dict[Preset, PolicyWeights] = {
 }
 
 
+_WHOLE_PRICE: Final = 4
+"""The weight of money, in that of `Balanced`, with which a dollar counts as what it buys."""
 MOST = 10**6
 """A weight above this drowns all others."""
 MOST_OF_PRESET: Final = 1000
@@ -26,10 +28,14 @@ its work is worth: under a preset no signal keeps jobs from growing, as those wi
 must."""
 
 
-def solver_weights(policy: PlacementPolicy | None) -> Weights:
+def solver_weights(
+    policy: PlacementPolicy | None, gpu_seconds_bought: float | None = None
+) -> Weights:
     """The weights of the policy, or of `Balanced` without one.
 
     Only their ratios count: useful work is the unit, and money and energy are scaled against it.
+    Where a dollar buys so many useful GPU-seconds, it counts as much under `Economy`, and under
+    others in proportion; but never less than where nothing can be bought.
     """
     plain = Weights()
     chosen, factor = _PRESETS["Balanced"], PLAIN
@@ -41,10 +47,11 @@ def solver_weights(policy: PlacementPolicy | None) -> Weights:
     energy = _scaled(plain.gpu_seconds_per_kilowatt_hour, chosen.energy / work * factor)
     if policy is None or policy.spec.objective.weights is None:
         energy = min(energy, MOST_OF_PRESET)
+    money = max(float(plain.gpu_seconds_per_dollar), (gpu_seconds_bought or 0) / _WHOLE_PRICE)
     price = (PlacementPolicySpec() if policy is None else policy.spec).disruption_price
     return Weights(
         horizon_seconds=plain.horizon_seconds,
-        gpu_seconds_per_dollar=_scaled(plain.gpu_seconds_per_dollar, chosen.money / work),
+        gpu_seconds_per_dollar=_scaled(int(money), chosen.money / work),
         gpu_seconds_per_kilowatt_hour=energy,
         topology_percent=plain.topology_percent,
         break_even_percent=_scaled(WHOLE_PERCENT, price.break_even),
