@@ -87,7 +87,11 @@ def offer_to(
     extended = replace(snapshot, nodes=(*snapshot.nodes, *(each.view for each in future)))
     problem = plan_input_of(extended, builder).problem
     jobs = [_as_planned(job, settled) for job in problem.jobs if job.part_of is None]
-    problem = replace(problem, jobs=tuple(jobs), baseline=None, loss_allowance=None)
+    # Here what could be bought is there, so only the plan knows what a dollar buys.
+    weights = settled.weights
+    problem = replace(
+        problem, jobs=tuple(jobs), weights=weights, baseline=None, loss_allowance=None
+    )
     problem = missing_parts(problem).apply(problem)
     by_name = {NodeName(each.name): each for each in future}
     nodes = (_priced(node, by_name.get(node.name), problem) for node in problem.nodes)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final
 
+import pytest
+
 from plimsoll.control.procurement import worked_out
 from plimsoll.observe.measured.prices import NO_PRICES, NodePrice, NodePrices
 from plimsoll.observe.snapshot import Snapshot
@@ -29,6 +31,7 @@ from support.objects.bought_nodes import (
     an_autoscaled_pool,
 )
 from support.objects.job_manifests import (
+    a_policy,
     a_priority_class,
     a_queue,
     a_training_job,
@@ -94,6 +97,17 @@ def test_the_cheaper_pool_is_taken_and_the_other_where_it_is_short() -> None:
     job, other = a_training_job("job", gpus=8), a_training_job("other", gpus=8)
     assert bought(dear, cheap, job) == {"cheap": 1}
     assert bought(dear, cheap, job, other) == {"cheap": 1, "dear": 1}
+
+
+@pytest.mark.parametrize(("preset", "pool"), [("Economy", "slow"), ("Throughput", "fast")])
+def test_a_faster_gpu_is_bought_for_no_more_than_the_preset_pays_for_speed(
+    preset: str, pool: str
+) -> None:
+    """A fast GPU does twice the work for four times the money."""
+    job = a_training_job("job", workers=8, rates={H100: 8, L4: 4})
+    fast, slow = a_growing_pool("fast", price="4"), a_growing_pool("slow", gpu_type=L4, price="1")
+    policy = a_policy(objective={"preset": preset})
+    assert bought(fast, slow, job, policy) == {pool: 1}
 
 
 def test_a_gang_that_prefers_one_node_takes_the_cheapest_and_what_is_on_its_way() -> None:
