@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--least-share", type=float, default=0.5, help="of workers asked for")
     parser.add_argument("--day", type=int, default=6, help="of the rates, from 0")
-    parser.add_argument("--preset", choices=get_args(Preset), default="Balanced")
+    parser.add_argument("--preset", choices=get_args(Preset), default="Economy")
     parser.add_argument("--money", help="its weight, instead of a preset")
     parser.add_argument("--effort", type=float, default=0.0)
     parser.add_argument("--consolidate-after", type=float, default=60.0, help="seconds")

@@ -18,8 +18,9 @@ _PRESETS: dict[Preset, PolicyWeights] = {
 }
 
 
-_WHOLE_PRICE: Final = 4
-"""The weight of money, in that of `Balanced`, with which a dollar counts as what it buys."""
+_WHOLE_PRICE: Final = 8
+"""The weight of money, in that of `Balanced`, with which a dollar counts as what it buys. Then no
+job would grow that becomes any less efficient by it: it is twice that of `Economy`."""
 MOST = 10**6
 """A weight above this drowns all others."""
 MOST_OF_PRESET: Final = 1000
@@ -34,8 +35,8 @@ def solver_weights(
     """The weights of the policy, or of `Balanced` without one.
 
     Only their ratios count: useful work is the unit, and money and energy are scaled against it.
-    Where a dollar buys so many useful GPU-seconds, it counts as much under `Economy`, and under
-    others in proportion; but never less than where nothing can be bought.
+    Where a dollar buys so many useful GPU-seconds, it counts half of that under `Economy`, and
+    under others in proportion; but never less than where nothing can be bought.
     """
     plain = Weights()
     chosen, factor = _PRESETS["Balanced"], PLAIN

@@ -28,11 +28,11 @@ def weight(*manifests: Manifest, preset: str = "Economy") -> int:
     return problem.weights.gpu_seconds_per_dollar
 
 
-@pytest.mark.parametrize(("preset", "share"), [("Economy", 1.0), ("Balanced", 0.25)])
-def test_a_dollar_counts_as_what_it_buys_where_that_is_most(preset: str, share: float) -> None:
-    dear, cheap = a_growing_pool(price="2"), a_growing_pool("a100", gpu_type=A100, price="0.5")
-    assert weight(dear, a_job(), preset=preset) == share * HOUR / 2
-    assert weight(dear, cheap, a_job(), preset=preset) == share * HOUR / 2 / 0.5
+@pytest.mark.parametrize(("preset", "share"), [("Economy", 0.5), ("Balanced", 0.125)])
+def test_a_dollar_counts_as_a_share_of_what_it_buys_where_that_is_most(preset: str, share: float) -> None:
+    dear, cheap = a_growing_pool(price="0.5"), a_growing_pool("a100", gpu_type=A100, price="0.1")
+    assert weight(dear, a_job(), preset=preset) == share * HOUR / 0.5
+    assert weight(dear, cheap, a_job(), preset=preset) == share * HOUR / 2 / 0.1
 
 
 def test_it_never_counts_less_than_where_nothing_can_be_bought() -> None:
@@ -64,4 +64,4 @@ def test_a_pool_that_is_left_alone_for_want_of_nodes_does_not_count() -> None:
 def test_jobs_that_can_run_on_different_pools_count_by_their_median() -> None:
     pools = [a_growing_pool(price="2"), a_growing_pool("a100", gpu_type=A100, price="0.5")]
     only = [a_training_job(f"only-{n}", gpus=8, accelerators=[{"type": H100}]) for n in range(2)]
-    assert weight(*pools, *only, a_job()) == HOUR / 2
+    assert weight(*pools, *only, a_job()) == 0.5 * HOUR / 2
