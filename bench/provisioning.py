@@ -107,7 +107,7 @@ def side_of(name: str, arguments: argparse.Namespace) -> Side:
 
 def compared(sides: Mapping[str, Side]) -> dict[str, object]:
     """The figures of all sides, and where ours is there, what it pays relative to the others."""
-    each = {name: asdict(side.figures) for name, side in sides.items()}
+    each: dict[str, object] = {name: asdict(side.figures) for name, side in sides.items()}
     if OURS not in sides:
         return each
     ours, rivals = sides[OURS], [side.figures for name, side in sides.items() if name != OURS]

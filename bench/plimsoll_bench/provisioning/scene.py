@@ -42,9 +42,7 @@ class Scene:
             yield serving(service, _until(truth, self.seconds))
             yield Event(self.seconds, partial(_end, name=service.name))
         for job in self.jobs:
-            yield submitted(
-                job, self.applications[job.arrival.application], least=self._least(job)
-            )
+            yield submitted(job, self.applications[job.arrival.application], least=self._least(job))
 
     def _least(self, job: Submitted) -> int:
         """The fewest workers with which a job runs: at most the share of those asked for."""

@@ -20,7 +20,7 @@ from plimsoll_simulator.recorded.submission import RecordedSpeed
 from plimsoll_simulator.recorded.timings import Shape
 
 MOST_GPUS: Final = 24
-PARTS: Final = 6
+PARTS: Final = 8
 BATCHES: Final = 32
 BETWEEN_BATCHES: Final = 1.01
 """What a batch between two that are tried can be better, and more."""
@@ -46,8 +46,9 @@ class Part:
 
 def parts_of(application: Application) -> tuple[Part, ...]:
     """The parts of an application one after the other; ways that never pay are left out."""
+    gains = _gains(application)
     rates = {
-        (pool.gpu_type, gpus): _rates(application, pool, gpus)
+        (pool.gpu_type, gpus): _rates(application, pool, gpus, gains)
         for pool in SIA_POOLS
         for gpus in range(1, MOST_GPUS + 1)
     }
@@ -76,31 +77,45 @@ def _spans(seconds: Floats) -> Iterator[tuple[int, int]]:
 def _ways(
     rates: Mapping[tuple[str, int], Floats], unit: Floats, begins: int, ends: int
 ) -> Iterator[Way]:
+    """On each type the numbers of GPUs that are not slower than others by turns."""
     for gpu_type in PRICES:
-        fastest = 0.0
+        kept = [Way(gpu_type, 0, 0.0)]
         for gpus in range(1, MOST_GPUS + 1):
-            rate = float((rates[gpu_type, gpus] / unit)[begins:ends].max())
-            if rate > fastest:
-                fastest = rate
-                yield Way(gpu_type, gpus, rate)
+            way = Way(gpu_type, gpus, float((rates[gpu_type, gpus] / unit)[begins:ends].max()))
+            while len(kept) > 1 and _slope(kept[-2], kept[-1]) <= _slope(kept[-2], way):
+                kept.pop()
+            if way.rate > kept[-1].rate:
+                kept.append(way)
+        yield from kept[1:]
 
 
-def _rates(application: Application, pool: Pool, gpus: int) -> Floats:
-    """The samples of the smallest batch that are worth a second's, by epoch."""
-    training, habits = application.training, application.habits
+def _slope(one: Way, other: Way) -> float:
+    """How much faster each further GPU makes it."""
+    return (other.rate - one.rate) / (other.gpus - one.gpus)
+
+
+def _gains(application: Application) -> Mapping[int, Floats]:
+    """What a step is worth in samples of the smallest batch, by batch and epoch."""
+    training, epochs = application.training, range(application.habits.epochs)
     smallest, largest = training.smallest_batch, training.largest_batch
-    best = np.zeros(habits.epochs)
-    for batch in np.unique(np.geomspace(smallest, largest, BATCHES).round().astype(int)):
-        seconds = min(
-            _seconds(application, pool.gpu_type, shape, int(batch))
-            for shape in _shapes(application, pool, gpus)
-        )
-        gains = [
-            float(training.noise(int(batch), epoch).gain(np.array([batch / smallest]))[0])
-            for epoch in range(habits.epochs)
-        ]
-        best = np.maximum(best, np.array(gains) * smallest / seconds)
-    return best * BETWEEN_BATCHES
+    batches = np.unique(np.geomspace(smallest, largest, BATCHES).round().astype(int)).tolist()
+
+    def gain(batch: int, epoch: int) -> float:
+        return float(training.noise(batch, epoch).gain(np.array([batch / smallest]))[0])
+
+    return {
+        batch: smallest * np.array([gain(batch, epoch) for epoch in epochs]) for batch in batches
+    }
+
+
+def _rates(application: Application, pool: Pool, gpus: int, gains: Mapping[int, Floats]) -> Floats:
+    """The samples of the smallest batch that a second is worth with the best batch, by epoch."""
+    shapes = {*_shapes(application, pool, gpus)}
+    rates = [
+        gain / min(_seconds(application, pool.gpu_type, shape, batch) for shape in shapes)
+        for batch, gain in gains.items()
+    ]
+    return np.max(rates, axis=0) * BETWEEN_BATCHES
 
 
 def _shapes(application: Application, pool: Pool, gpus: int) -> Iterator[Shape]:
@@ -111,9 +126,15 @@ def _shapes(application: Application, pool: Pool, gpus: int) -> Iterator[Shape]:
 
 
 def _seconds(application: Application, gpu_type: str, shape: Shape, batch: int) -> float:
-    """The seconds of a step, as `RecordedSpeed` has them."""
-    timings = application.timings[gpu_type]
-    local = RecordedSpeed(application).local_batch(gpu_type, batch, sum(shape))
-    step, sync = timings.seconds(tuple(sorted(shape, reverse=True)), local.samples)
-    alone = (step - sync) * max(1.0, local.samples / timings.local_most(shape))
-    return (sync + local.passes * alone) * application.habits.slowdown
+    """The seconds of a step in the best number of passes, else as `RecordedSpeed` has them."""
+    timings, ranks = application.timings[gpu_type], sum(shape)
+    fewest = RecordedSpeed(application).local_batch(gpu_type, batch, ranks).passes
+    most = timings.local_most(shape)
+
+    def seconds(passes: int) -> float:
+        local = -(-batch // (ranks * passes))
+        step, sync = timings.seconds(shape, local)
+        return sync + passes * (step - sync) * max(1.0, local / most)
+
+    tried = (fewest, fewest + 1, 2 * fewest, 4 * fewest)
+    return min(map(seconds, tried)) * application.habits.slowdown
