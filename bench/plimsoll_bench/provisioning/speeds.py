@@ -20,7 +20,7 @@ from plimsoll_simulator.recorded.submission import RecordedSpeed
 from plimsoll_simulator.recorded.timings import Shape
 
 MOST_GPUS: Final = 24
-PARTS: Final = 8
+PARTS: Final = 4
 BATCHES: Final = 32
 BETWEEN_BATCHES: Final = 1.01
 """What a batch between two that are tried can be better, and more."""

@@ -29,7 +29,9 @@ def weight(*manifests: Manifest, preset: str = "Economy") -> int:
 
 
 @pytest.mark.parametrize(("preset", "share"), [("Economy", 0.5), ("Balanced", 0.125)])
-def test_a_dollar_counts_as_a_share_of_what_it_buys_where_that_is_most(preset: str, share: float) -> None:
+def test_a_dollar_counts_as_a_share_of_what_it_buys_where_that_is_most(
+    preset: str, share: float
+) -> None:
     dear, cheap = a_growing_pool(price="0.5"), a_growing_pool("a100", gpu_type=A100, price="0.1")
     assert weight(dear, a_job(), preset=preset) == share * HOUR / 0.5
     assert weight(dear, cheap, a_job(), preset=preset) == share * HOUR / 2 / 0.1
@@ -53,6 +55,12 @@ def test_it_never_counts_less_than_where_nothing_can_be_bought() -> None:
 )
 def test_what_cannot_be_bought_for_a_gang_does_not_count(manifests: tuple[Manifest, ...]) -> None:
     assert weight(*manifests) == 4 * PLAIN
+
+
+def test_spot_counts_only_where_nothing_else_can_be_bought() -> None:
+    spot = a_growing_pool("spot", price="0.2", capacityType="Spot")
+    assert weight(spot, a_growing_pool(price="0.5"), a_job()) == 0.5 * HOUR / 0.5
+    assert weight(spot, a_growing_pool(price="0.5", most=0), a_job()) == 0.5 * HOUR / 0.2
 
 
 def test_a_pool_that_is_left_alone_for_want_of_nodes_does_not_count() -> None:
