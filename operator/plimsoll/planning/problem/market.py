@@ -20,12 +20,9 @@ HOUR_SECONDS: Final = 3600
 def gpu_seconds_bought(jobs: Iterable[Job], snapshot: Snapshot) -> float | None:
     """The useful GPU-seconds that a dollar buys for a gang at its least size, by the median.
 
-    Spot counts only where nothing else can be bought: it comes and goes, and with it would what a
-    dollar is worth, and sizes that gangs have. None if no gang is there, or nothing that any can
-    run on can be bought.
+    None if no gang is there, or nothing that any can run on can be bought.
     """
     pools = [pool for pool in snapshot.pools if _can_be_had(pool, snapshot)]
-    pools = [pool for pool in pools if pool.spec.capacity_type != "Spot"] or pools
     found = [best for job in jobs if job.gang if (best := max(_bought(job, pools), default=None))]
     return median(found) if found else None
 

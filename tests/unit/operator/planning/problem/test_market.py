@@ -57,12 +57,6 @@ def test_what_cannot_be_bought_for_a_gang_does_not_count(manifests: tuple[Manife
     assert weight(*manifests) == 4 * PLAIN
 
 
-def test_spot_counts_only_where_nothing_else_can_be_bought() -> None:
-    spot = a_growing_pool("spot", price="0.2", capacityType="Spot")
-    assert weight(spot, a_growing_pool(price="0.5"), a_job()) == 0.5 * HOUR / 0.5
-    assert weight(spot, a_growing_pool(price="0.5", most=0), a_job()) == 0.5 * HOUR / 0.2
-
-
 def test_a_pool_that_is_left_alone_for_want_of_nodes_does_not_count() -> None:
     pool = a_growing_pool(price="1")
     pool["status"] = {"provisioning": {"failures": 1, "retryTime": LATER}}
