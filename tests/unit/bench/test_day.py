@@ -3,9 +3,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -137,7 +136,7 @@ def test_the_figures_count_work_by_what_one_fast_gpu_needs(application: Applicat
     assert 95 < found.slo_attainment_percent < 100
 
 
-def _command(paths: dict[str, Any], *more: str) -> list[str]:
+def _command(paths: Mapping[str, Path], *more: str) -> list[str]:
     return [
         *(sys.executable, str(BENCH), "--profiles", str(paths["profiles"])),
         *("--workload", str(paths["workload"]), "--rates", str(paths["rates"])),

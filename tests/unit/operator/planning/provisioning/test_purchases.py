@@ -111,8 +111,8 @@ def test_a_faster_gpu_is_bought_for_no_more_than_the_preset_pays_for_speed(
 
 
 def test_a_gang_that_prefers_one_node_takes_the_cheapest_and_what_is_on_its_way() -> None:
-    near = {"topology": {"preferred": "kubernetes.io/hostname"}}
-    job = a_training_job("job", workers=2, gpus=1, **near)
+    near = {"preferred": "kubernetes.io/hostname"}
+    job = a_training_job("job", workers=2, gpus=1, topology=near)
     cheap, dear = a_growing_pool("h100-cheap", price="1"), a_growing_pool(price="3")
     assert bought(dear, cheap, job) == {"h100-cheap": 1}
     assert bought(dear, a_claim("h100-1"), job) == NOTHING
