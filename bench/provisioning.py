@@ -20,6 +20,7 @@ from random import Random
 from typing import Final, get_args
 
 from plimsoll.api.placement_policy import Preset
+from plimsoll.observe.nodes.orders import Way
 from plimsoll.vocabulary.logs import only_errors
 from plimsoll_bench.day.scene import jobs_in
 from plimsoll_bench.day.services import DAY_SECONDS, SERVICES, truth
@@ -90,7 +91,7 @@ def objective_of(arguments: argparse.Namespace) -> Raw:
 def lived_by(name: str, scene: Scene, arguments: argparse.Namespace) -> Lived:
     """The day as the operator or a rival makes it."""
     terms = TwinTerms(most_effort_seconds=arguments.effort)
-    terms = replace(terms, loop=replace(terms.loop, buys_nodes=True))
+    terms = replace(terms, loop=replace(terms.loop, ways=frozenset({Way.NODE_CLAIM})))
     if name != OURS:
         rule = Terms(arguments.consolidate_after, owner_chooses=name == RIVALS[1])
         terms = TwinTerms(operate=lambda twin: Karpenter(twin, scene.sources, rule).operate())

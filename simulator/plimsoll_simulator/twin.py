@@ -27,6 +27,7 @@ from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
 from plimsoll.observe.custom_resources import CustomResources
+from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.pods import pods_of_kind
@@ -155,7 +156,7 @@ class Twin:
             namespaces=tuple(self._known["namespaces"].values()),
             reports=tuple(self.training.reports()),
             demands=self._loads.current(),
-            node_claims=tuple(claims) if self._terms.loop.buys_nodes else None,
+            node_claims=tuple(claims) if Way.NODE_CLAIM in self._terms.loop.ways else None,
         )
 
     def services(self) -> list[InferenceJob]:

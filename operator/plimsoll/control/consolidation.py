@@ -11,6 +11,7 @@ from plimsoll.control.solver import Solver
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.provisioning.emptying import Emptying, emptyings
 from plimsoll.planning.provisioning.start_times import start_time
+from plimsoll.supervision import count_unforeseen
 from plimsoll_placement.problem import Problem
 
 PAUSE_SECONDS: Final = 30.0
@@ -43,8 +44,8 @@ class Consolidation:
         if someone_waits:
             self._waited = snapshot.now
         if self._task is not None and self._task.done():
-            is_sound = not self._task.cancelled() and self._task.exception() is None
-            self.emptied = self._task.result() if is_sound and not someone_waits else None
+            found = _result(self._task)
+            self.emptied = None if someone_waits else found
             self._task = None
         if settled is None or self._task is not None or not self._is_quiet(snapshot):
             return
@@ -71,3 +72,13 @@ class Consolidation:
             if solution is not None and each.pays(solution.placements, allowance):
                 return each.node
         return None
+
+
+def _result(task: "asyncio.Task[str | None]") -> str | None:
+    """What a look has found; an error costs this look, and is counted."""
+    if task.cancelled():
+        return None
+    error = task.exception()
+    if isinstance(error, Exception):
+        count_unforeseen("emptying", error)
+    return None if error is not None else task.result()

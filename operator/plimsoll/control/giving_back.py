@@ -15,6 +15,7 @@ from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes
 from plimsoll.planning.provisioning.idle_times import IdleTimes
 from plimsoll.planning.provisioning.purchases import someone_waits
 from plimsoll.planning.provisioning.shortages import Shortages
+from plimsoll_placement.model import Weights
 from plimsoll_placement.problem import Problem
 
 
@@ -24,10 +25,11 @@ class GivingBack:
     def __init__(self, solver: Solver, clock: Clock, woken: Callable[[], None]) -> None:
         self._idle, self._times = IdleNodes(), IdleTimes()
         self._consolidation = Consolidation(solver, clock, woken)
+        self._worth = Weights().gpu_seconds_per_dollar
 
     def idle_time(self, pool: GPUPool, snapshot: Snapshot) -> timedelta:
         """After how long an idle node of a pool is given back."""
-        return self._times.idle_time(pool, snapshot)
+        return self._times.idle_time(pool, snapshot, self._worth)
 
     def turn(
         self,
@@ -38,6 +40,8 @@ class GivingBack:
         shortages: Shortages,
     ) -> None:
         """Close nodes, and give those back that are closed; `used` ones have or await jobs."""
+        if settled is not None:
+            self._worth = settled.weights.gpu_seconds_per_dollar
         there = frozenset(order.node for order in snapshot.orders if order.arrived)
         waits = settled is not None and someone_waits(snapshot, settled)
         self._consolidation.turn(snapshot, settled, there - used, someone_waits=waits)

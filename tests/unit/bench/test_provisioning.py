@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from plimsoll.observe.nodes.orders import Way
 from plimsoll_bench.day.scene import Submitted
 from plimsoll_bench.day.services import SERVICES
 from plimsoll_bench.provisioning.bound import bound_dollars
@@ -71,7 +72,7 @@ def by_karpenter(scene: Scene, terms: Terms = RULES) -> Lived:
 
 def by_operator(scene: Scene) -> Lived:
     terms = TwinTerms()
-    terms = replace(terms, loop=replace(terms.loop, buys_nodes=True))
+    terms = replace(terms, loop=replace(terms.loop, ways=frozenset({Way.NODE_CLAIM})))
     return told(scene.submissions({}), scene.meanwhile(), terms=terms)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from plimsoll.observe.nodes.orders import Way
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_simulator.cluster.api_server import Key
 from plimsoll_simulator.cluster.nodes import SPOT_NOTICE
@@ -24,7 +25,7 @@ ZONE = "topology.kubernetes.io/zone"
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
 BOOT_SECONDS = 200.0
 TERMS = TwinTerms()
-BUYS = replace(TERMS, loop=replace(TERMS.loop, buys_nodes=True))
+BUYS = replace(TERMS, loop=replace(TERMS.loop, ways=frozenset({Way.NODE_CLAIM})))
 
 
 async def _nobody(_: Twin) -> None:

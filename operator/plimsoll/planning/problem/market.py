@@ -40,7 +40,9 @@ def _bought(job: Job, pools: Iterable[GPUPool]) -> Iterator[float]:
 def _can_be_had(pool: GPUPool, snapshot: Snapshot) -> bool:
     """Whether another node of a pool could be bought now, as far as is known."""
     terms, said = pool.spec.provisioning, pool.status.provisioning
-    if terms is None or terms.node_claim is None or not pool.spec.price_per_gpu_hour:
+    if terms is None or not pool.spec.price_per_gpu_hour:
+        return False
+    if terms.node_claim is None and terms.provisioning_request is None:
         return False
     if said is not None and said.retry_time is not None and said.retry_time > snapshot.now:
         return False

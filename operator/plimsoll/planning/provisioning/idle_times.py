@@ -12,7 +12,6 @@ from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.problem.weights import solver_weights
 from plimsoll.planning.provisioning.future_nodes import hourly_price
 from plimsoll.planning.provisioning.start_times import start_time
 
@@ -53,8 +52,11 @@ class IdleTimes:
         """For how long nodes of a pool had been idle, the latest last."""
         return tuple(self._gaps[pool])
 
-    def idle_time(self, pool: GPUPool, snapshot: Snapshot) -> timedelta:
-        """After how long an idle node of the pool is given back."""
+    def idle_time(self, pool: GPUPool, snapshot: Snapshot, worth: int) -> timedelta:
+        """After how long an idle node of the pool is given back.
+
+        `worth`: the useful GPU-seconds that a dollar is worth to plans.
+        """
         terms, said = pool.spec.provisioning, pool.status.provisioning
         if terms is not None and terms.idle_time is not None:
             return terms.idle_time
@@ -63,7 +65,7 @@ class IdleTimes:
             return UNKNOWN
         if len(gaps) < FEWEST_GAPS:
             return UNKNOWN if said is None or said.idle_time is None else said.idle_time
-        return cheapest_time(gaps, price, _cost_of_a_start(pool, price, snapshot))
+        return cheapest_time(gaps, price, _cost_of_a_start(pool, price, snapshot, worth))
 
 
 def cheapest_time(gaps: Collection[timedelta], price: float, start: float) -> timedelta:
@@ -80,10 +82,9 @@ def cheapest_time(gaps: Collection[timedelta], price: float, start: float) -> ti
     return min(sorted(times), key=cost)
 
 
-def _cost_of_a_start(pool: GPUPool, price: float, snapshot: Snapshot) -> float:
+def _cost_of_a_start(pool: GPUPool, price: float, snapshot: Snapshot, worth: int) -> float:
     """What it costs that a node must start first, in the currency of its price."""
     hours = start_time(pool, snapshot).total_seconds() / _SECONDS_PER_HOUR
-    worth = solver_weights(snapshot.policy).gpu_seconds_per_dollar
     if worth <= 0:
         return float("inf")
     gpu_seconds = hours * _SECONDS_PER_HOUR * (pool.spec.gpus_per_node or 0)

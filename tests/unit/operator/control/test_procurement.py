@@ -9,9 +9,11 @@ from plimsoll.acting.writes.writer import Writer
 from plimsoll.clock import SYSTEM
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.loop import Loop
+from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.procurement import Procurement
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
+from plimsoll.observe.nodes.orders import Way
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -47,12 +49,13 @@ def test_an_error_while_it_is_worked_out_what_to_buy_is_counted() -> None:
         client = KubeClient(twin.api)
         loop = Loop(twin, twin.solver, asyncio.Event(), recorder=Recorder(None))
         writer = Writer(client, client, EventRecorder(client), loop)
-        procurement = Procurement(Broken(0), SYSTEM, woken.set, buys=True)
+        terms = LoopTerms(ways=frozenset({Way.NODE_CLAIM}))
+        procurement = Procurement(Broken(0), SYSTEM, woken.set, terms=terms)
         procurement.turn(snapshot, current, writer)
         async with asyncio.timeout(30):
             await woken.wait()
         procurement.turn(snapshot, current, writer)
-        assert not writer.node_claims.under_way
+        assert not writer.orders.under_way
 
     before = _errors()
     asyncio.run(turns())

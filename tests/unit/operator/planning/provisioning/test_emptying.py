@@ -62,8 +62,11 @@ def test_what_nobody_bought_takes_jobs_and_stays() -> None:
 
 def test_a_node_stays_whose_price_is_less_than_what_the_moves_throw_away() -> None:
     jobs = (a_job("more", "a", 4), a_job("less", "b", 2))
-    cheap = a_growing_pool(price="0.01")
-    assert emptied(cheap, *bought("a"), *bought("b"), *jobs) == []
+    thrifty, lavish = (
+        a_policy(objective={"weights": {"money": money}}) for money in ("1", "0.001")
+    )
+    assert emptied(DEAR, *bought("a"), *bought("b"), *jobs, thrifty) == ["b", "a"]
+    assert emptied(DEAR, *bought("a"), *bought("b"), *jobs, lavish) == []
 
 
 def test_no_more_work_is_thrown_away_than_plans_may() -> None:

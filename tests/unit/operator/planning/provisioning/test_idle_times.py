@@ -35,7 +35,7 @@ def after_gaps(gaps: Sequence[timedelta]) -> IdleTimes:
 
 def kept(times: IdleTimes, pool: Manifest) -> timedelta:
     snapshot = seen(pool)
-    return times.idle_time(snapshot.pools[0], snapshot)
+    return times.idle_time(snapshot.pools[0], snapshot, worth=100)
 
 
 def test_a_node_is_kept_for_as_long_as_past_gaps_were_if_that_is_cheaper_than_a_start() -> None:
