@@ -33,6 +33,7 @@ DRY_RUN = "?dryRun=All&fieldValidation=Strict"
 CORE = {
     "Node": "/api/v1/nodes",
     "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "ConfigMap": "/api/v1/namespaces/{namespace}/configmaps",
     "Job": "/apis/batch/v1/namespaces/{namespace}/jobs",
     "Pod": "/api/v1/namespaces/{namespace}/pods",
     "PodGroup": "/apis/scheduling.k8s.io/v1alpha2/namespaces/{namespace}/podgroups",

@@ -263,7 +263,7 @@ def test_a_half_empty_node_is_emptied_once_its_job_fits_elsewhere(
         what="the half-empty node is given back",
     )
     assert {*scene.running(small).nodes} == {kept}
-    assert len(orders(scene.api)) == 1
+    wait_until(lambda: len(orders(scene.api)) == 1, timeout_seconds=SECONDS, what="so is its order")
     (said,) = {event["note"] for event in scene.events(small, "Migrated")}
     assert said.startswith(f"left {left} (NodeEmptied), now ")
     assert len(scene.status(small)["disruptionTimes"]) == 1
