@@ -83,8 +83,12 @@ class Shortages:
         self._coming.pop(name, None)
 
     def failed(self, pool: str, now: datetime) -> None:
-        """A node of the pool could not be had: leave it alone for a while, longer each time."""
-        count = self._failures.get(pool, _Failures()).count + 1
+        """A node of the pool could not be had: leave it alone for a while, longer each time.
+
+        What fails while it is left alone was ordered before that, so it is the same time.
+        """
+        before = self._failures.get(pool, _Failures()).count
+        count = before if pool in self.blocked(now) else before + 1
         until = (now + _pause(count)).replace(microsecond=0)
         self._failures[pool] = _Failures(count, until)
 

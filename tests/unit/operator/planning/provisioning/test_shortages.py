@@ -1,6 +1,6 @@
 """What is remembered of pools of which no nodes can be had."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll_devcluster.manifest import Manifest
@@ -17,15 +17,17 @@ from support.objects.bought_nodes import (
 POOL = a_growing_pool()
 
 
-def look(known: Shortages, *claims: Manifest, pool: Manifest = POOL) -> tuple[list[str], list[str]]:
+def look(
+    known: Shortages, *claims: Manifest, pool: Manifest = POOL, now: datetime = NOW
+) -> tuple[list[str], list[str]]:
     """The orders that have arrived, and those that could not be met."""
-    news = known.see(seen(pool, *claims))
+    news = known.see(seen(pool, *claims, now=now))
     return [*news.arrived.get("h100", ())], [*news.failed.get("h100", ())]
 
 
-def minutes_blocked(known: Shortages) -> float | None:
+def minutes_blocked(known: Shortages, now: datetime = NOW) -> float | None:
     until = known.until("h100")
-    return None if until is None else (until - NOW).total_seconds() / 60
+    return None if until is None else (until - now).total_seconds() / 60
 
 
 def test_an_order_that_is_gone_before_its_node_has_come_is_a_failure() -> None:
@@ -37,13 +39,23 @@ def test_an_order_that_is_gone_before_its_node_has_come_is_a_failure() -> None:
 
 
 def test_each_failure_in_a_row_blocks_for_longer() -> None:
-    known = Shortages()
+    known, now = Shortages(), NOW
     found: list[float | None] = []
     for _ in range(8):
-        look(known, a_claim("h100-1"))
-        look(known)
-        found.append(minutes_blocked(known))
+        look(known, a_claim("h100-1"), now=now)
+        look(known, now=now)
+        found.append(minutes_blocked(known, now))
+        now = known.until("h100") or now
     assert found == [1, 2, 4, 8, 16, 30, 30, 30]
+
+
+def test_nodes_that_were_ordered_together_and_fail_one_after_the_other_are_one_failure() -> None:
+    known, later = Shortages(), NOW + timedelta(seconds=5)
+    look(known, a_claim("h100-1"), a_claim("h100-2"), a_claim("h100-3"))
+    assert look(known, a_claim("h100-2"), a_claim("h100-3")) == ([], ["h100-1"])
+    assert look(known, a_claim("h100-3"), now=later) == ([], ["h100-2"])
+    known.failed("h100", later)
+    assert minutes_blocked(known, later) == 1
 
 
 def test_a_node_that_arrives_ends_it_if_it_was_ordered_later() -> None:
@@ -96,8 +108,10 @@ def test_a_restart_forgets_nothing() -> None:
     assert said is not None
     assert (said.ordered, said.failures) == (("h100-2",), 1)
     after, pool = Shortages(), {**POOL, "status": {"provisioning": said.wire()}}
-    assert look(after, pool=pool) == ([], ["h100-2"])
-    assert minutes_blocked(after) == 2
+    assert after.see(seen(pool)).failed == {"h100": ("h100-2",)}
+    assert minutes_blocked(after) == 1, "it was ordered before the first failed"
+    after.failed("h100", NOW + timedelta(minutes=1))
+    assert minutes_blocked(after) == 3, "two more, from then"
 
 
 def test_a_pool_that_is_made_anew_is_another() -> None:
