@@ -18,7 +18,7 @@ class Figures:
     `seconds`: until all gangs had run. `wait_..._s`: from when a gang was asked for until all its
     workers ran. Of the node-seconds paid for, `half_bought_node_seconds` had a pod of a gang that
     lacked others, and `idle_node_seconds` none: nodes boot, wait, and go. `restarts`: how often a
-    gang lost its nodes before its end.
+    gang lost its nodes before its end. `mixed_gangs`: how many started on several instance types.
     """
 
     nodes: int
@@ -31,11 +31,13 @@ class Figures:
     idle_node_seconds: float
     node_seconds: float
     restarts: int
+    mixed_gangs: int
 
 
 def figures_of(claims: ClaimBook, gangs: Sequence[GangBook], seconds: float) -> Figures:
     """The figures, once all gangs have run and all nodes are gone."""
     waits = sorted(math.nan if g.started is None else g.started - g.asked for g in gangs)
+    types = claims.instance_types
     used, half = sum(gang.used for gang in gangs), sum(gang.half for gang in gangs)
     return Figures(
         nodes=claims.nodes,
@@ -48,6 +50,7 @@ def figures_of(claims: ClaimBook, gangs: Sequence[GangBook], seconds: float) -> 
         idle_node_seconds=round(claims.node_seconds - used - half, 1),
         node_seconds=round(claims.node_seconds, 1),
         restarts=sum(gang.restarts for gang in gangs),
+        mixed_gangs=sum(len({types[node] for node in gang.nodes}) > 1 for gang in gangs),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from plimsoll_devcluster.manifest import Manifest
+from support.objects.karpenter import INSTANCE_TYPE
 
 HOUR = 3600.0
 
@@ -35,6 +36,8 @@ class ClaimBook:
     def __init__(self, price: Callable[[Mapping[str, str]], float]) -> None:
         self._price = price
         self._claims: dict[str, _Claim] = {}
+        self.instance_types: dict[str, str] = {}
+        """That of each node, by its name."""
 
     def see(self, event: Event) -> None:
         """Take in an event."""
@@ -42,6 +45,8 @@ class ClaimBook:
         claim = self._claims.setdefault(metadata["uid"], _Claim(event.at))
         if claim.dollars_per_hour is None and _is_launched(event.object):
             claim.dollars_per_hour = self._price(metadata["labels"])
+        if node := event.object.get("status", {}).get("nodeName"):
+            self.instance_types[node] = metadata["labels"][INSTANCE_TYPE]
         if event.kind == "DELETED":
             claim.ended = event.at
 
@@ -85,9 +90,9 @@ def _is_launched(claim: Manifest) -> bool:
 class GangBook:
     """The pods of a gang, from when it was asked for until all have ended with success.
 
-    `started`: when all first ran. `used`, `half`: the node-seconds that its pods had nodes while
-    all of them had, and while only some had. `longest_half`: the longest time without a break that
-    only some had. `restarts`: how often it lost its nodes before its end.
+    `started`: when all first ran, and `nodes` where. `used`, `half`: the node-seconds that its pods
+    had nodes while all of them had, and while only some had. `longest_half`: the longest time
+    without a break that only some had. `restarts`: how often it lost its nodes before its end.
     """
 
     workers: int
@@ -98,6 +103,7 @@ class GangBook:
     half: float = 0.0
     longest_half: float = 0.0
     restarts: int = 0
+    nodes: frozenset[str] = frozenset()
     pods: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     """Those that exist, by uid."""
     _succeeded: set[str] = field(default_factory=set[str])
@@ -154,6 +160,7 @@ class GangBook:
             self._half_since = now
         if self.started is None and self.runs:
             self.started = now
+            self.nodes = frozenset(pod["spec"]["nodeName"] for pod in self.pods.values())
         if len(self._succeeded) == self.workers:
             self.ended = now
 
