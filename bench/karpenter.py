@@ -71,7 +71,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--run", type=int, default=30, help="seconds that a gang runs")
     parser.add_argument("--boot", type=int, default=5, help="seconds until a node registers")
     parser.add_argument("--idle", type=int, default=10, help="seconds until idle nodes go")
-    parser.add_argument("--give-up", type=float, default=60, help="seconds that workers wait")
+    parser.add_argument("--give-up", type=float, default=20, help="seconds that workers wait")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds for each side")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--log", type=Path, help="keep the operator's log here")
