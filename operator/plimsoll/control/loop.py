@@ -234,7 +234,7 @@ class Loop:
         between would count as done.
         """
         snapshot = self.snapshot()
-        now = plan_input_of(snapshot, self._builder)
+        now = self._built(snapshot)
         plan_input = self._current.adopt(snapshot, result, now)
         return None if plan_input is None else (snapshot, plan_input)
 
@@ -247,9 +247,14 @@ class Loop:
     def _plan_input(self, snapshot: Snapshot, writer: Writer) -> PlanInput:
         """The current plan input. Whatever comes of it, close faulty nodes and cap GPUs."""
         self._dispatch.guard(snapshot, writer)
-        plan_input = plan_input_of(snapshot, self._builder)
+        plan_input = self._built(snapshot)
         self._dispatch.cap(snapshot, plan_input, writer)
         return plan_input
+
+    def _built(self, snapshot: Snapshot) -> PlanInput:
+        """The plan input, in which bought nodes wait for the gangs whose other nodes come."""
+        self._builder.reservations.arriving = self._procurement.arriving(snapshot)
+        return plan_input_of(snapshot, self._builder)
 
     def _act(self, snapshot: Snapshot, plan_input: PlanInput, writer: Writer) -> None:
         """Act on the current plan, and report what follows for the cluster."""

@@ -22,9 +22,10 @@ from plimsoll.control.giving_back import GivingBack
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.solver import Solver
 from plimsoll.observe.nodes.orders import Way
-from plimsoll.observe.snapshot import Snapshot
+from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.awaited import arriving, unawaited
 from plimsoll.planning.provisioning.future_nodes import (
     future_nodes,
     hourly_price,
@@ -98,6 +99,12 @@ class _Begun:
     basis: _Basis
     task: "asyncio.Task[Purchases | None]"
 
+    @property
+    def result(self) -> Purchases | None:
+        """What was found; None if that is not known yet, or could not be worked out."""
+        is_known = self.task.done() and not self.task.cancelled() and not self.task.exception()
+        return self.task.result() if is_known else None
+
 
 class Procurement:
     """Takes a turn after each of the loop's; it only says what it would buy if it may not."""
@@ -133,11 +140,16 @@ class Procurement:
             used = self._used(snapshot, current)
             self._order(snapshot, current, used, writer)
             writer.orders.submit(withdrawals(snapshot))
+            self._take_back(snapshot, current, used, writer)
             self._giving_back.turn(snapshot, current.settled, used, writer, self.shortages)
         self._begin(snapshot, current, writer)
 
     def _may_buy(self, snapshot: Snapshot) -> bool:
         return self._obstacle(snapshot) is None
+
+    def arriving(self, snapshot: Snapshot) -> Mapping[JobName, frozenset[str]]:
+        """Of the jobs that wait for nodes on their way, those of their nodes that are there."""
+        return arriving(self._found, snapshot) if self._ways else {}
 
     def explained(self, holds: Iterable[Hold], snapshot: Snapshot) -> Iterator[Hold]:
         """The holds, which also say what the jobs have to do with nodes that are not there yet."""
@@ -198,10 +210,8 @@ class Procurement:
 
     def _take_result(self, snapshot: Snapshot) -> None:
         begun = self._begun
-        if begun is None or not begun.task.done() or begun.task.cancelled():
-            return
-        found = begun.task.result() if begun.task.exception() is None else None
-        if found is not None and found is not self._found:
+        found = None if begun is None else begun.result
+        if begun is not None and found is not None and found is not self._found:
             self._found, self._is_new = found, begun.basis == self._basis(snapshot)
 
     def _order(
@@ -228,6 +238,20 @@ class Procurement:
             taken.add(order)
             self.shortages.ordered(order, name)
             writer.orders.submit(self._ordering(pool, order, count, snapshot))
+
+    def _take_back(
+        self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str], writer: Writer
+    ) -> None:
+        """Take back what is on its way for nobody, once it is known for whom the others are."""
+        begun, plan = self._begun, current.settled
+        if begun is None or plan is None or begun.result is None or writer.orders.under_way:
+            return
+        now = plan, left_out(snapshot, plan), self._basis(snapshot)
+        if (begun.plan, begun.left_out, begun.basis) != now:
+            return
+        for change in unawaited(self._found, snapshot, used, current.before):
+            self.shortages.given_up(change.order.name)
+            writer.orders.submit([change])
 
     def _ordering(
         self, pool: GPUPool, name: str, count: int, snapshot: Snapshot
@@ -279,7 +303,8 @@ class Procurement:
         """The names of the nodes that are in use, or for which something is planned."""
         before = current.before
         planned = (each for job in (before.jobs if before else ()) for each in job.running)
-        wanted = {name for each in planned for name in each.nodes} | self._found.kept
+        kept = (name for each in self._found.kept.values() for name in each)
+        wanted = {*(name for each in planned for name in each.nodes), *kept}
         return in_use(snapshot, wanted)
 
     def _begin(self, snapshot: Snapshot, current: CurrentPlan, writer: Writer) -> None:

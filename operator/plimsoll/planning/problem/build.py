@@ -141,6 +141,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     feasibility = builder.feasibilities.of(alone)
     inadmissible = _lacks_alone(snapshot, jobs, feasibility, guard)
     possible = tuple(job for job in adjusted.problem.jobs if job.name not in inadmissible)
+    too_large = tuple(job for job in adjusted.problem.jobs if job.name in inadmissible)
     once_left = replace(alone, jobs=possible) if cluster.later else None
     found = PlanInput(
         replace(adjusted.problem, jobs=possible),
@@ -151,7 +152,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
         adjustments=adjusted.adjustments,
         unprotected=rules.protected.ended,
     )
-    return _adjusted_now(found, snapshot, builder, once_left)
+    return _adjusted_now(found, snapshot, builder, once_left, too_large)
 
 
 def _jobs(
@@ -179,11 +180,15 @@ def _counted(problem: Problem, snapshot: Snapshot) -> Adjusted:
 
 
 def _adjusted_now(
-    plan_input: PlanInput, snapshot: Snapshot, builder: ProblemBuilder, once_left: Problem | None
+    plan_input: PlanInput,
+    snapshot: Snapshot,
+    builder: ProblemBuilder,
+    once_left: Problem | None,
+    too_large: Sequence[Job],
 ) -> PlanInput:
     """The same, adjusted for reserved nodes, power shedding and relocation."""
     adjusted = Adjusted(plan_input.problem, plan_input.adjustments)
-    reservation = builder.reservations.of(adjusted.problem, snapshot, once_left)
+    reservation = builder.reservations.of(adjusted.problem, snapshot, once_left, too_large)
     if reservation is not None:
         adjusted = adjusted.by(reservation.adjustment)
     shed = shedding(adjusted.problem, snapshot)

@@ -46,8 +46,7 @@ class Purchases:
 
     `waiting`: the nodes that each job will start on that are not there yet. `unpaid`: those that
     others would start on if they could be paid for, and `why_unpaid` which limit does not allow it.
-    `kept`: the nodes that are there on which jobs
-    will start together with others.
+    `kept`: the nodes that are there on which jobs will start together with these.
     """
 
     nodes: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -58,7 +57,7 @@ class Purchases:
         default_factory=dict[JobName, tuple[FutureNode, ...]]
     )
     why_unpaid: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
-    kept: frozenset[str] = frozenset()
+    kept: Mapping[JobName, frozenset[str]] = field(default_factory=dict[JobName, frozenset[str]])
 
     def lots(self, pool: str) -> list[int]:
         """How many nodes of a pool to order together: those that a job needs and none before it."""
@@ -199,7 +198,7 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | Non
     """
     paid: dict[str, FutureNode] = {}
     charged: set[str] = set()
-    kept: set[str] = set()
+    kept: dict[JobName, frozenset[str]] = {}
     waiting: dict[JobName, tuple[FutureNode, ...]] = {}
     unpaid: dict[JobName, tuple[FutureNode, ...]] = {}
     why: dict[JobName, str] = {}
@@ -219,10 +218,10 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | Non
         paid |= new
         queues = queues.after(job.queue, price)
         charged.update(each.name for each in nodes)
-        kept.update(name for name in names if name not in offer.future)
         waiting[name] = nodes
+        kept[name] = frozenset(node for node in names if node not in offer.future)
     counts = Counter(each.pool.metadata.name for each in paid.values())
-    return Purchases(counts, waiting, unpaid, why, frozenset(kept))
+    return Purchases(counts, waiting, unpaid, why, kept)
 
 
 def _limit(

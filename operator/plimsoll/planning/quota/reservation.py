@@ -2,11 +2,12 @@
 
 Freed capacity goes to whatever fits into it. So while small jobs keep arriving, a large gang would
 never find room, however urgent it is. After some time, nodes are kept free for the most urgent such
-gang: no job that is not more urgent is placed there, unless it will finish in time.
+gang: no job that is not more urgent is placed there, unless it will finish in time. So are those
+that were bought for a gang while the others of them are on their way.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -88,19 +89,29 @@ class Reservation:
 
 
 class Reservations:
-    """Makes reservations, and caches the jobs as they are when kept off nodes."""
+    """Makes reservations, and caches the jobs as they are when kept off nodes.
+
+    `arriving`: the nodes that are there of those on which gangs will start once the others come.
+    """
 
     def __init__(self) -> None:
+        self.arriving: Mapping[JobName, AbstractSet[str]] = {}
         self._less: dict[SolverName, tuple[Job, int, Job]] = {}
 
     def of(
-        self, problem: Problem, snapshot: Snapshot, later: Problem | None = None
+        self,
+        problem: Problem,
+        snapshot: Snapshot,
+        later: Problem | None = None,
+        too_large: Sequence[Job] = (),
     ) -> Reservation | None:
-        """The nodes to keep for the most urgent gang that has waited long.
+        """The nodes to keep for the most urgent gang that has waited long, or has nodes coming.
 
         `later`: the same problem once all terminating pods have gone, if there are any.
+        `too_large`: the jobs that could not run even alone on the nodes that are there.
         """
         found = _most_urgent(problem, snapshot, later)
+        found = found or self._arrives(problem, too_large, snapshot)
         if found is None:
             self._less.clear()
             return None
@@ -111,6 +122,7 @@ class Reservations:
             job.name: job
             for job in problem.jobs
             if not _goes_before(job, gang)
+            and not (gang.name in self.arriving and _is_older(job, gang))
             and not _is_owed(problem, used, job)
             and not _must_move(job, usable)
             and not _is_done_in_time(snapshot, job, room)
@@ -123,6 +135,20 @@ class Reservations:
         self._less = {name: each for name, each in self._less.items() if name in less}
         adjustment = Adjustment(jobs=less, originals=off)
         return Reservation(JobName(gang.name), room.nodes, since, adjustment)
+
+    def _arrives(
+        self, problem: Problem, too_large: Sequence[Job], snapshot: Snapshot
+    ) -> tuple[Job, datetime, Room] | None:
+        """The most urgent gang with nodes on their way, and those that have arrived."""
+        found: list[tuple[Job, datetime, Room]] = []
+        for job in (*problem.jobs, *too_large) if self.arriving else ():
+            mine = self.arriving.get(JobName(job.name))
+            if mine and job.gang and not job.running:
+                nodes = tuple(node.name for node in problem.nodes if node.name in mine)
+                view = snapshot.job_by_name[JobName(job.name)]
+                since = view.resource.metadata.creation_timestamp or snapshot.now
+                found.append((job, since, Room(nodes, None)))
+        return min(found, key=lambda each: (-each[0].priority, each[0].sequence), default=None)
 
     def _without(self, job: Job, nodes: int) -> Job:
         """The job as if it could not run on these nodes; the same object as before if possible."""
@@ -186,6 +212,11 @@ def _goes_before(job: Job, gang: Job) -> bool:
         return True
     is_as_important = job.priority == gang.priority and not job.running
     return is_as_important and job.urgency_milli > gang.urgency_milli
+
+
+def _is_older(job: Job, gang: Job) -> bool:
+    """Whether a waiting job of the gang's priority is older."""
+    return job.priority == gang.priority and not job.running and job.sequence < gang.sequence
 
 
 def _used(problem: Problem) -> Mapping[tuple[QueueName, GpuType], int]:
