@@ -1,10 +1,11 @@
 """Nodes on their way, and the jobs that wait for them: none goes to others, or comes for nobody."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from plimsoll.observe.nodes.orders import Way
+from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.provisioning.future_nodes import coming_orders
 from plimsoll.planning.provisioning.idle_nodes import GiveBack
@@ -42,6 +43,14 @@ def unawaited(
     for pool in snapshot.pools:
         coming = [each for each in coming_orders(pool, snapshot) if each.way is Way.NODE_CLAIM]
         spare = -missing_nodes(pool, snapshot, used, nodes, planned)
+        spare -= _counted_twice(pool, coming, snapshot)
         unneeded = [order for order in coming if order.name not in names]
         for order in unneeded[: max(0, spare)]:
             yield GiveBack(order, pool, _NOBODY_WAITS)
+
+
+def _counted_twice(pool: GPUPool, coming: Iterable[Order], snapshot: Snapshot) -> int:
+    """How many nodes may be there already of which their orders do not say so yet."""
+    ordered = {order.node for order in snapshot.orders}
+    others = sum(n.name not in ordered for n in snapshot.nodes_by_pool[pool.metadata.name])
+    return min(others, sum(not order.node for order in coming))

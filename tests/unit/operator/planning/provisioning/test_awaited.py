@@ -62,6 +62,14 @@ def test_what_is_always_to_be_there_comes(provisioning: Manifest, expected: list
     assert taken_back(Purchases(), pool, COMING, *ARRIVED) == expected
 
 
+def test_a_node_that_its_order_does_not_name_yet_is_not_counted_twice() -> None:
+    pool = a_growing_pool(provisioning={"min": 2})
+    there = [a_node_of("h100", "n"), a_node_of("h100", "m")]
+    coming = [a_claim("h100-1"), a_claim("h100-2")]
+    assert taken_back(Purchases(), pool, *there, *coming) == []
+    assert taken_back(Purchases(), pool, *there, *coming, a_claim("h100-3")) == ["h100-1"]
+
+
 def placed(*jobs: Manifest, arrives: Mapping[JobName, frozenset[str]]) -> list[str]:
     """The jobs that start now, with nodes kept for those whose other nodes come."""
     snapshot, builder = seen(POOL, *ARRIVED, *jobs), ProblemBuilder()
