@@ -161,7 +161,8 @@ def _pool(
     nodes = snapshot.nodes_by_pool[pool.metadata.name]
     types = sorted({offer.gpu_type for node in nodes for offer in node.offers})
     alike = len(types) == 1
-    message = f"{len(nodes)} nodes" if alike else f"{len(nodes)} nodes with GPU types {types}"
+    of_types = f" with the GPU types {', '.join(types)}" if len(types) > 1 else ""
+    message = f"{len(nodes)} nodes{of_types}" if types else "no nodes with GPUs"
     reason = Reason.PLANNED if alike else Reason.NO_ELIGIBLE_NODE
     ready = Fact.of("Ready", reason, message, holds=alike)
     return GPUPoolStatus(

@@ -45,7 +45,7 @@ def waits_for_nodes(hold: Hold, nodes: Sequence[FutureNode]) -> Hold:
     What would let it start without them stays part of it.
     """
     message = f"{coming_text(nodes)}; {hold.message}"
-    return replace(hold, reason=Reason.PROVISIONING, message=message)
+    return replace(hold, reason=Reason.PROVISIONING, message=message, inadmissible=False)
 
 
 def could_start_on(hold: Hold, nodes: Sequence[FutureNode], why_not: str) -> Hold:
