@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator
 from itertools import count
 from typing import Any, Final
 
+from plimsoll.acting.pods.manifest import DO_NOT_DISRUPT
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
@@ -27,7 +28,6 @@ _REQUIRED: Final = frozenset(
     }
 )
 """Labels that the provider sets by what it launches: they are required, not set."""
-_DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 _LONGEST_POOL: Final = 50
 GPU: Final = "nvidia.com/gpu"
 
@@ -51,7 +51,7 @@ def node_claim(pool: GPUPool, template: NodeClaimTemplate, name: str) -> Manifes
         "metadata": {
             "name": name,
             "labels": {key: value for key, value in labels.items() if key not in _REQUIRED},
-            "annotations": {_DO_NOT_DISRUPT: "true", **template.metadata.annotations},
+            "annotations": {DO_NOT_DISRUPT: "true", **template.metadata.annotations},
             "ownerReferences": [owner_reference(pool)],
         },
         "spec": {

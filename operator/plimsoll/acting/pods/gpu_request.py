@@ -53,7 +53,14 @@ def pod_placements(
         if gpus is None:
             return None
         place = (assignment.role, assignment.replica, rank, assignment.revision, node)
-        placements.append(PodPlacement(*place, *gpus, _autoscaled(snapshot.pool_by_node.get(node))))
+        placements.append(
+            PodPlacement(
+                *place,
+                *gpus,
+                _autoscaled(snapshot.pool_by_node.get(node)),
+                _is_consolidated(snapshot.node_by_name.get(node)),
+            )
+        )
     return tuple(placements)
 
 
@@ -62,6 +69,11 @@ def _autoscaled(pool: GPUPool | None) -> tuple[str, str] | None:
     terms = None if pool is None else pool.spec.provisioning
     request = None if terms is None else terms.provisioning_request
     return (pool.metadata.name, request.class_name) if pool and request else None
+
+
+def _is_consolidated(node: NodeView | None) -> bool:
+    """Whether a node is of a NodePool, whose pods Karpenter may move whatever binds them."""
+    return node is not None and "karpenter.sh/nodepool" in node.labels
 
 
 def needs_of(job: Job, placements: Iterable[PodPlacement]) -> list[Need]:

@@ -37,6 +37,7 @@ CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"
 PROVISIONING_CLASS = "autoscaling.x-k8s.io/provisioning-class-name"
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 MASTER_PORT = 29500
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 STOP_SECONDS = 30
 """Kubernetes' default grace period, which a pod gets in addition to the time that a save takes."""
 
@@ -48,6 +49,7 @@ class PodPlacement:
     """One pod's place: its role, its replica and rank within it, its node and its GPUs there.
 
     `autoscaled`: the pool and the provisioning class of a node that cluster-autoscaler makes.
+    `consolidated`: Karpenter moves pods off its node to save nodes.
     """
 
     role: str
@@ -58,6 +60,7 @@ class PodPlacement:
     gpu_resource: str
     gpu_units: int
     autoscaled: tuple[str, str] | None = None
+    consolidated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +199,15 @@ def _labels(job: Job, placement: PodPlacement) -> dict[str, str]:
 
 
 def _annotations(job: Job, placement: PodPlacement, template: Manifest) -> Manifest:
-    """The user's annotations, and what keeps cluster-autoscaler from acting on the pod."""
-    if placement.autoscaled is None:
-        return {}
-    pool, provisioning_class = placement.autoscaled
-    ours = {CONSUMES: pool, PROVISIONING_CLASS: provisioning_class}
-    if isinstance(job, TrainingJob):
-        ours[SAFE_TO_EVICT] = "false"
-    return {"annotations": {**ours, **template.get("annotations", {})}}
+    """The user's annotations, and what keeps node autoscalers from acting on the pod."""
+    trains, ours = isinstance(job, TrainingJob), dict[str, str]()
+    if placement.autoscaled is not None:
+        ours[CONSUMES], ours[PROVISIONING_CLASS] = placement.autoscaled
+        if trains:
+            ours[SAFE_TO_EVICT] = "false"
+    if placement.consolidated and trains:
+        ours[DO_NOT_DISRUPT] = "true"
+    return {"annotations": {**ours, **template.get("annotations", {})}} if ours else {}
 
 
 def _spec(

@@ -231,6 +231,14 @@ def test_cluster_autoscaler_neither_evicts_a_worker_nor_makes_a_node_for_it() ->
     assert pod["metadata"]["annotations"] == ours | own
 
 
+def test_karpenter_moves_no_worker_to_save_a_node() -> None:
+    where = replace(PLACEMENT, consolidated=True)
+    pod = pod_manifest(as_job(a_training_job("train", gpus=4)), where)
+    assert pod["metadata"]["annotations"] == {"karpenter.sh/do-not-disrupt": "true"}
+    serving = PodPlacement("server", 0, 0, 1, "node-1", "nvidia.com/gpu", 1, consolidated=True)
+    assert not pod_manifest(as_job(an_inference_job("serve")), serving)["metadata"]["annotations"]
+
+
 def test_a_replica_may_be_evicted() -> None:
     job = as_job(an_inference_job("serve"))
     where = PodPlacement("server", 0, 0, 1, "node-1", "nvidia.com/gpu", 1, ("l4", "class"))
