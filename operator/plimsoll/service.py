@@ -219,8 +219,7 @@ class Operator:
 
     def node_start_time(self) -> timedelta:
         """How long replicas may have to wait for a new node."""
-        pools = (each for each in self.resources.all() if isinstance(each, GPUPool))
-        return longest_start_time(pools) if _ways(self._settings) else timedelta()
+        return longest_start_time(self._pools()) if _ways(self._settings) else timedelta()
 
     def missed(self, kind: str) -> None:
         """Doubt the known objects of a custom resource kind: a deletion event was missed."""
