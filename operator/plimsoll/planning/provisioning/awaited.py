@@ -36,13 +36,14 @@ def unawaited(
 ) -> Iterator[GiveBack]:
     """The orders on their way for which no job waits, by what was found for this snapshot.
 
-    Those that pools lack of `min` and `headroom` stay; see `missing_nodes` for the arguments.
+    Those that pools lack of `min` and `headroom` stay, and those whose nodes may be there already:
+    these become idle. See `missing_nodes` for the arguments.
     """
     nodes = [each for of_job in found.waiting.values() for each in of_job]
     names = {each.order.name for each in nodes if each.order is not None}
     for pool in snapshot.pools:
         coming = [each for each in coming_orders(pool, snapshot) if each.way is Way.NODE_CLAIM]
-        spare = -missing_nodes(pool, snapshot, used, nodes, planned)
+        spare = min(-missing_nodes(pool, snapshot, used, nodes, planned), len(coming))
         spare -= _counted_twice(pool, coming, snapshot)
         unneeded = [order for order in coming if order.name not in names]
         for order in unneeded[: max(0, spare)]:

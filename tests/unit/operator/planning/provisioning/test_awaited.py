@@ -68,6 +68,8 @@ def test_a_node_that_its_order_does_not_name_yet_is_not_counted_twice() -> None:
     coming = [a_claim("h100-1"), a_claim("h100-2")]
     assert taken_back(Purchases(), pool, *there, *coming) == []
     assert taken_back(Purchases(), pool, *there, *coming, a_claim("h100-3")) == ["h100-1"]
+    assert taken_back(Purchases(), POOL, *there, *coming) == []
+    assert taken_back(Purchases(), POOL, *there, *coming, a_claim("h100-3")) == ["h100-1"]
 
 
 def placed(*jobs: Manifest, arrives: Mapping[JobName, frozenset[str]]) -> list[str]:
