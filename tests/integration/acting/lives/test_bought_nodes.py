@@ -285,9 +285,12 @@ def test_a_node_that_is_too_old_is_replaced_and_given_back(
     )
     scene.edit(pool, {"provisioning": {"maxAge": "1h"}})
     scene.until(pool, nodesReady=1)
-    seen = scene.status(pool)["provisioning"]
-    assert seen["startTime"]
-    assert seen["idleTime"] == "1h"
+    wait_until(
+        lambda: scene.status(pool)["provisioning"].get("startTime"),
+        timeout_seconds=SECONDS,
+        what="the pool says how long its nodes take to start",
+    )
+    assert scene.status(pool)["provisioning"]["idleTime"] == "1h"
 
 
 def test_what_others_have_from_karpenter_is_left_alone(scene: Scene, claims: NodeClaims) -> None:
