@@ -94,6 +94,7 @@ class LoadWatch:
         self._terms = terms
         self._scope = Scope(terms.window_seconds, terms.matchers)
         self._demands: dict[str, JobDemand] = {}
+        self._node_start = timedelta()
         self._known: dict[tuple[str, str], tuple[datetime, RoleDemand]] = {}
         self._looked: dict[str, datetime] = {}
         self._past_due: dict[tuple[str, str], datetime | None] = {}
@@ -121,6 +122,8 @@ class LoadWatch:
         """Query all services once."""
         jobs = {job.metadata.uid: job for job in self._services.services() if is_measured(job)}
         self._forget_others(jobs)
+        # Here, since threads that weigh readings must not look at what changes meanwhile.
+        self._node_start = self._services.node_start_time()
         self._foresight.allow_learning(LEARNING_SHARE * self._terms.seconds)
         pods: dict[str, list[PodView]] = defaultdict(list)
         for pod in self._services.pods_of_services() if jobs else ():
@@ -236,7 +239,7 @@ class LoadWatch:
         start: timedelta | None,
         now: datetime,
     ) -> RoleDemand:
-        outlook, uid = Outlook.of(job, start, self._services.node_start_time()), job.metadata.uid
+        outlook, uid = Outlook.of(job, start, self._node_start), job.metadata.uid
         fading = dict.fromkeys(fading_buckets(job, role, loads), 0.0)
         kept = dict(islice({**loads, **fading}.items(), MOST_BUCKETS))
         self._foresight.look(job.metadata.namespace, uid, role.name, kept)
