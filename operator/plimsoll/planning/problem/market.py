@@ -23,6 +23,8 @@ def gpu_seconds_bought(jobs: Iterable[Job], snapshot: Snapshot) -> float | None:
     None if no gang is there, or nothing that any can run on can be bought.
     """
     pools = [pool for pool in snapshot.pools if _can_be_had(pool, snapshot)]
+    if not pools:
+        return None
     found = [best for job in jobs if job.gang if (best := max(_bought(job, pools), default=None))]
     return median(found) if found else None
 
