@@ -18,6 +18,7 @@ from support.objects.job_manifests import a_gpu_pod, an_inference_job
 
 GATE = "plimsoll.dev/serving"
 RUNNING = {"type": "Running", "status": "True", "reason": "Running"}
+EMPTIED = {"key": "plimsoll.dev/emptied", "effect": "NoSchedule"}
 GOING = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
 SPOT_NOTICE = {"key": "aws-node-termination-handler/spot-itn", "effect": "NoSchedule"}
 QUARANTINE = {"key": "plimsoll.dev/quarantine", "effect": "NoSchedule"}
@@ -133,9 +134,11 @@ def test_it_goes_when_the_new_one_takes_longer_than_a_start_may() -> None:
 
 
 @pytest.mark.parametrize(
-    ("taint", "goes"), [(GOING, []), (SPOT_NOTICE, [0]), (QUARANTINE, [0])], ids=str
+    ("taint", "goes"),
+    [(GOING, []), (EMPTIED, []), (SPOT_NOTICE, [0]), (QUARANTINE, [0])],
+    ids=str,
 )
-def test_it_stays_on_a_node_that_is_drained_and_on_none_that_breaks_or_is_taken_back(
+def test_it_stays_on_a_node_that_is_drained_or_emptied_and_on_none_that_breaks_or_is_taken_back(
     taint: Manifest, goes: list[int]
 ) -> None:
     there = [*serving(OLD), *serving(NEW, ready=False)]
