@@ -59,42 +59,48 @@ class ClusterWatch:
         changed: Callable[[], None],
     ) -> None:
         def watch(
-            resource: Resource, type_: type[T], keep: Callable[[T], T | None] = lambda item: item
+            resource: Resource,
+            type_: type[T],
+            keep: Callable[[T], T | None] = lambda item: item,
+            namespace: str = "",
         ) -> ListWatch[T]:
-            return ListWatch(client, resource, type_, keep=keep, changed=changed, terms=terms)
+            return ListWatch(
+                client,
+                resource,
+                type_,
+                keep=keep,
+                namespace=namespace,
+                changed=changed,
+                terms=terms,
+            )
+
+        def if_served(
+            resource: Resource,
+            type_: type[T],
+            keep: Callable[[T], T | None] = lambda item: item,
+            namespace: str = "",
+        ) -> ServedWatch[T]:
+            def make() -> ListWatch[T]:
+                return watch(resource, type_, keep, namespace)
+
+            return ServedWatch(client, resource, make, changed=changed)
+
+        def of_kind(adapter: Adapter[Any]) -> ServedWatch[Any]:
+            return if_served(adapter.resource, adapter.type, _of_concern)
 
         self.nodes = watch(NODES, Node, with_own_notes)
         self.pods = watch(PODS, Pod, PodSharing(DATED_CONDITIONS))
         self.priority_classes = watch(PRIORITY_CLASSES, PriorityClass)
         self.budgets = watch(POD_DISRUPTION_BUDGETS, PodDisruptionBudget)
         self.namespaces = watch(NAMESPACES, Namespace)
-
-        def of_kind(adapter: Adapter[Any]) -> ServedWatch[Any]:
-            def make() -> ListWatch[Any]:
-                return watch(adapter.resource, adapter.type, _of_concern)
-
-            return ServedWatch(client, adapter.resource, make, changed=changed)
-
-        def requests_of(namespace: str) -> ServedWatch[ProvisioningRequest]:
-            def make() -> ListWatch[ProvisioningRequest]:
-                return ListWatch(
-                    client,
-                    PROVISIONING_REQUESTS,
-                    ProvisioningRequest,
-                    namespace=namespace,
-                    changed=changed,
-                    terms=terms,
-                )
-
-            return ServedWatch(client, PROVISIONING_REQUESTS, make, changed=changed)
-
         # One that is never run would be reported as stale for ever.
         self._workloads = {each.type: of_kind(each) for each in ADAPTERS} if adopts_jobs else {}
-        ordered = ServedWatch(
-            client, NODE_CLAIMS, lambda: watch(NODE_CLAIMS, NodeClaim), changed=changed
+        self._node_claims = if_served(NODE_CLAIMS, NodeClaim) if buys_nodes else None
+        self._requests = (
+            if_served(PROVISIONING_REQUESTS, ProvisioningRequest, namespace=requests_in)
+            if requests_in is not None
+            else None
         )
-        self._node_claims = ordered if buys_nodes else None
-        self._requests = None if requests_in is None else requests_of(requests_in)
 
     @property
     def _all(self) -> tuple[ListWatch[Any] | ServedWatch[Any], ...]:
@@ -113,8 +119,7 @@ class ClusterWatch:
 
     def node_claims(self) -> tuple[NodeClaim, ...] | None:
         """The nodes that were ordered, by whomever; None if they are not watched, or not served."""
-        watch = self._node_claims
-        return tuple(watch.objects.values()) if watch is not None and watch.is_served else None
+        return _served(self._node_claims)
 
     def wrote_node_claim(self, claim: NodeClaim) -> None:
         """Take in an ordered node as written, before the watch reports it."""
@@ -123,8 +128,7 @@ class ClusterWatch:
 
     def provisioning_requests(self) -> tuple[ProvisioningRequest, ...] | None:
         """The requests for nodes, by whomever; None if they are not watched, or not served."""
-        watch = self._requests
-        return tuple(watch.objects.values()) if watch is not None and watch.is_served else None
+        return _served(self._requests)
 
     def wrote_provisioning_request(self, request: ProvisioningRequest) -> None:
         """Take in a request for nodes as written, before the watch reports it."""
@@ -147,6 +151,11 @@ class ClusterWatch:
     def staleness(self, *, limit_seconds: float) -> list[str]:
         """What is not listed yet, or has not been confirmed current for longer than the limit."""
         return stale_watches(self._all, now=time.monotonic(), limit_seconds=limit_seconds)
+
+
+def _served(watch: ServedWatch[T] | None) -> tuple[T, ...] | None:
+    """What a watch has found; None if there is none, or the kind is not served."""
+    return tuple(watch.objects.values()) if watch is not None and watch.is_served else None
 
 
 def _of_concern(item: WorkloadObject) -> WorkloadObject | None:
