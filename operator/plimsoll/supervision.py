@@ -14,11 +14,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from plimsoll.vocabulary import logs, metrics
 
 _log = logs.logger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +142,16 @@ def count_unforeseen(doing: str, error: Exception, **about: object) -> None:
     """Record an unforeseen error that affected a single object only."""
     metrics.OBJECT_ERRORS.labels(doing).inc()
     _log.error("an unforeseen error cost one object", doing=doing, **about, exc_info=error)
+
+
+def count_failure(doing: str, task: "asyncio.Task[Any]") -> None:
+    """Record the error with which a task for a single object ended, if it did."""
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, Exception):
+        count_unforeseen(doing, error)
+
+
+def result_of(task: "asyncio.Task[T]") -> T | None:
+    """What a task has returned; None while it runs, or if it failed or was cancelled."""
+    is_known = task.done() and not task.cancelled() and not task.exception()
+    return task.result() if is_known else None

@@ -11,7 +11,7 @@ from plimsoll.control.solver import Solver
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.provisioning.emptying import Emptying, emptyings
 from plimsoll.planning.provisioning.start_times import start_time
-from plimsoll.supervision import count_unforeseen
+from plimsoll.supervision import count_failure, result_of
 from plimsoll_placement.problem import Problem
 
 PAUSE_SECONDS: Final = 30.0
@@ -44,7 +44,7 @@ class Consolidation:
         if someone_waits:
             self._waited = snapshot.now
         if self._task is not None and self._task.done():
-            found = _result(self._task)
+            found = result_of(self._task)
             self.emptied = None if someone_waits else found
             self._task = None
         if settled is None or self._task is not None or not self._is_quiet(snapshot):
@@ -56,7 +56,12 @@ class Consolidation:
             return
         self._looked_at = self._clock.monotonic()
         self._task = asyncio.create_task(self._first(found, settled.loss_allowance))
-        self._task.add_done_callback(lambda _: self._woken())
+        self._task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Task[str | None]") -> None:
+        """A look is over; an error costs this look, and is counted."""
+        count_failure("emptying", task)
+        self._woken()
 
     def _is_quiet(self, snapshot: Snapshot) -> bool:
         """Whether nobody has waited for as long as nodes take to start."""
@@ -72,13 +77,3 @@ class Consolidation:
             if solution is not None and each.pays(solution.placements, allowance):
                 return each.node
         return None
-
-
-def _result(task: "asyncio.Task[str | None]") -> str | None:
-    """What a look has found; an error costs this look, and is counted."""
-    if task.cancelled():
-        return None
-    error = task.exception()
-    if isinstance(error, Exception):
-        count_unforeseen("emptying", error)
-    return None if error is not None else task.result()

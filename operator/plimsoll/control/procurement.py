@@ -51,7 +51,7 @@ from plimsoll.planning.provisioning.sentences import explained, obstacle
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll.planning.provisioning.standing_need import missing_nodes
 from plimsoll.planning.provisioning.withdrawals import why_unmet, withdrawals
-from plimsoll.supervision import count_unforeseen
+from plimsoll.supervision import count_failure, result_of
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.problem import Problem
@@ -102,8 +102,7 @@ class _Begun:
     @property
     def result(self) -> Purchases | None:
         """What was found; None if that is not known yet, or could not be worked out."""
-        is_known = self.task.done() and not self.task.cancelled() and not self.task.exception()
-        return self.task.result() if is_known else None
+        return result_of(self.task)
 
 
 class Procurement:
@@ -336,9 +335,7 @@ class Procurement:
 
     def _done(self, task: "asyncio.Task[Purchases | None]") -> None:
         """It is worked out; an error costs this result, and is counted."""
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, Exception):
-            count_unforeseen("purchases", error)
+        count_failure("purchases", task)
         self._woken()
 
     def _basis(self, snapshot: Snapshot) -> _Basis:
