@@ -39,6 +39,7 @@ class Cluster:
     """Services, and pods of theirs that are ready since long ago."""
 
     jobs: Sequence[InferenceJob] = field(default_factory=tuple)
+    node_start: timedelta = timedelta()
 
     def services(self) -> Sequence[InferenceJob]:
         return self.jobs
@@ -47,7 +48,7 @@ class Cluster:
         return [a_pod(job) for job in self.jobs]
 
     def node_start_time(self) -> timedelta:
-        return timedelta()
+        return self.node_start
 
 
 def a_pod(job: InferenceJob, *, start: timedelta = 90 * SECOND) -> PodView:
@@ -247,6 +248,23 @@ def test_a_start_takes_what_it_took_most_pods() -> None:
     assert start_within([]) is None
     assert start_within([a_pod(job, start=timedelta(days=1))]) == timedelta(minutes=30)
     assert start_within([replace(pods[0], ready=False)]) is None
+
+
+@pytest.mark.parametrize(("node_start", "foreseen"), [(0, 2), (10, 8)])
+@asynchronous
+async def test_what_is_expected_reaches_as_far_as_a_new_node_takes(
+    behaviour: Behaviour, node_start: int, foreseen: float
+) -> None:
+    # Without a history, that is the most of as long before, up to three minutes.
+    scene = Scene(behaviour, a_service(load={"forecast": {"horizon": "1m"}}))
+    scene.cluster.node_start = timedelta(minutes=node_start)
+    behaviour.body = serving(8)
+    await scene.look()
+    behaviour.body = serving(2)
+    role = (await scene.look(timedelta(minutes=2))).of("server")
+    assert role is not None
+    assert [load.foreseen for load in role.loads] == [foreseen]
+    scene.prometheus.close()
 
 
 def test_those_that_wait_are_to_be_served_while_a_replica_starts() -> None:
