@@ -8,6 +8,8 @@ import sys
 from plimsoll_devcluster.cluster import open_cluster
 from plimsoll_devcluster.processes.ending import end_on_signals
 from plimsoll_devcluster.programs.announce import announce
+from plimsoll_devcluster.programs.axe_script import NoAxeError, find_axe
+from plimsoll_devcluster.programs.chromium_program import NoChromiumError, find_chromium
 from plimsoll_devcluster.programs.control_plane_programs import NoProgramsError, find_programs
 from plimsoll_devcluster.programs.karpenter_program import KARPENTER
 from plimsoll_devcluster.programs.prometheus_program import (
@@ -21,6 +23,14 @@ from plimsoll_devcluster.programs.workload_controllers import (
     find_controller,
 )
 
+NOT_FOUND = (
+    NoAxeError,
+    NoChromiumError,
+    NoProgramsError,
+    NoPrometheusError,
+    NoWorkloadControllerError,
+)
+
 
 def main() -> int:
     """Run the requested command and return the exit status."""
@@ -28,6 +38,7 @@ def main() -> int:
     commands = parser.add_subparsers(required=True, dest="command")
     commands.add_parser("programs", help="print the folder of the control plane's programs")
     commands.add_parser("prometheus", help="print the paths of Prometheus and promtool")
+    commands.add_parser("browser", help="print the paths of Chromium and of axe-core")
     commands.add_parser("workload-controllers", help="print the folders of other controllers")
     commands.add_parser("karpenter", help="print the folder of Karpenter")
     commands.add_parser("up", help="run a control plane until Ctrl-C")
@@ -36,12 +47,13 @@ def main() -> int:
         found = {
             "programs": _print_programs,
             "prometheus": _print_prometheus,
+            "browser": _print_browser,
             "workload-controllers": _print_workload_controllers,
             "karpenter": _print_karpenter,
             "up": _stay_up,
         }
         return found[command]()
-    except (NoProgramsError, NoPrometheusError, NoWorkloadControllerError) as error:
+    except NOT_FOUND as error:
         announce(str(error))
         return 1
 
@@ -53,6 +65,11 @@ def _print_programs() -> int:
 
 def _print_prometheus() -> int:
     sys.stdout.write(f"{find_prometheus(os.environ)}\n{find_promtool(os.environ)}\n")
+    return 0
+
+
+def _print_browser() -> int:
+    sys.stdout.write(f"{find_chromium(os.environ)}\n{find_axe(os.environ)}\n")
     return 0
 
 

@@ -1,6 +1,7 @@
 """ServiceAccounts with rights, and their kubeconfigs, for asking as a pod would."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -8,10 +9,13 @@ import yaml
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.credentials import write_secret
+from plimsoll_devcluster.waiting import wait_until
 
 RBAC = "rbac.authorization.k8s.io"
 CLUSTER = f"/apis/{RBAC}/v1"
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 TOKEN_SECONDS = 24 * 3600
+GRANTED_SECONDS = 30
 
 
 def add_account(
@@ -22,7 +26,10 @@ def add_account(
     cluster_rules: Sequence[Manifest],
     own_rules: Sequence[Manifest],
 ) -> str:
-    """Create a ServiceAccount with rights in the cluster and in its namespace; return a token."""
+    """Create a ServiceAccount with rights in the cluster and in its namespace; return a token.
+
+    The rights are in force then: the API server takes a moment to notice them.
+    """
     subjects = [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]
     accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
     metadata = {"metadata": {"name": name}}
@@ -35,8 +42,34 @@ def add_account(
         api.create(f"{place}/{kind.lower()}s", {**metadata, "rules": list(rules)})
         binding = {**metadata, "roleRef": role, "subjects": subjects}
         api.create(f"{place}/{kind.lower()}bindings", binding)
+    user = f"system:serviceaccount:{namespace}:{name}"
+    for space, rules in (("", cluster_rules), (namespace, own_rules)):
+        for rule in rules:
+            wait_until(
+                partial(_is_granted, api, user, space, rule),
+                timeout_seconds=GRANTED_SECONDS,
+                what=f"{user} has its rights",
+            )
     asked = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
     return api.create(f"{accounts}/{name}/token", asked)["status"]["token"]
+
+
+def _is_granted(api: ApiServer, user: str, namespace: str, rule: Manifest) -> bool:
+    """Whether the API server grants the first of what a rule does."""
+    attributes = {
+        "group": rule["apiGroups"][0],
+        "resource": rule["resources"][0].partition("/")[0],
+        "subresource": rule["resources"][0].partition("/")[2],
+        "verb": rule["verbs"][0],
+        "namespace": namespace,
+        "name": rule.get("resourceNames", [""])[0],
+    }
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": user, "resourceAttributes": attributes},
+    }
+    return bool(api.create(REVIEWS, review)["status"].get("allowed"))
 
 
 def remove_cluster_rights(api: ApiServer, name: str) -> None:

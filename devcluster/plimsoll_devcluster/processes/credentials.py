@@ -27,14 +27,15 @@ def token_file_line(token: str) -> str:
     return f"{token},plimsoll-admin,plimsoll-admin,system:masters\n"
 
 
-def kubeconfig(*, server: str, certificate: Path, token: str) -> str:
-    """Return a kubeconfig (JSON is YAML) that trusts only `certificate`.
+def kubeconfig(*, server: str, certificate: Path | None, token: str) -> str:
+    """Return a kubeconfig (JSON is YAML) that trusts only `certificate`; None: without TLS.
 
     It names the file: some clients write data embedded in a kubeconfig to files of their own, and
     leave those behind when they are killed.
     """
     name = "plimsoll"
-    cluster = {"server": server, "certificate-authority": str(certificate)}
+    trust = {} if certificate is None else {"certificate-authority": str(certificate)}
+    cluster = {"server": server, **trust}
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -1,4 +1,9 @@
-"""The versions of all programs that tests run; hack/*/go.mod name the same."""
+"""The versions of all programs that tests run; hack/*/go.mod name the same.
+
+The packages of npm with their hashes, as `npm view NAME version dist.integrity` prints them.
+"""
+
+from plimsoll_devcluster.programs.npm_package import NpmPackage
 
 KUBERNETES = "1.36.3"
 KWOK = "0.8.0"
@@ -10,3 +15,13 @@ TRAINING_OPERATOR = "1.9.3"
 KUBERAY = "1.6.2"
 APPWRAPPER = "1.2.2"
 KARPENTER = "1.14.1"
+CHROMIUM = NpmPackage(
+    "@sparticuz/chromium",
+    "153.0.0",
+    "sha512-jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA==",
+)
+AXE = NpmPackage(
+    "axe-core",
+    "4.14.1",
+    "sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
+)
