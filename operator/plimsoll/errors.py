@@ -21,6 +21,8 @@
   - UnusableTarget           a workload that a job targets cannot be planned
   - UnusableWorkload         a workload that asks to be planned cannot be
   - BadInput                 user input cannot be used; each problem names its place
+    - NothingFound           what the user names does not exist
+    - UnusableCluster        the cluster cannot be reached, or the user may not read it
   - UnusablePrices           the price catalogue cannot be used; the message names the field
   - PrometheusError          Prometheus refused a query or could not be reached
     - PrometheusRefused      our credentials or the query are wrong; a retry would not help
@@ -162,6 +164,14 @@ class BadInput(PlimsollError):
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
+
+
+class NothingFound(BadInput):
+    """What the user names does not exist; `problems` says what does."""
+
+
+class UnusableCluster(BadInput):
+    """The cluster cannot be reached, or does not let the user read what is needed."""
 
 
 class PrometheusError(PlimsollError):

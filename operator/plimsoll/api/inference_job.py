@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from plimsoll.api.definition import AGE, Column, Definition, Scale
-from plimsoll.api.model import ApiModel
+from plimsoll.api.model import KEEPS_UNKNOWN, ApiModel
 from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.parts.load import EACH_ROLE, Load, Scaling, ServiceLevel
 from plimsoll.api.parts.placement import (
@@ -204,6 +204,8 @@ class TargetStatus(ApiModel):
 
 class InferenceJobStatus(ApiModel):
     """The observed state; everything that must survive an operator restart is here."""
+
+    model_config = KEEPS_UNKNOWN
 
     observed_generation: Count | None = None
     """The spec generation this status reflects."""

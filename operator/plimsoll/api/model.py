@@ -5,11 +5,20 @@ description in the CRD.
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
 from plimsoll.remembered import once_for_each
+
+
+def _say_nothing_of_others(schema: dict[str, JsonValue]) -> None:
+    del schema["additionalProperties"]
+
+
+KEEPS_UNKNOWN: Final = ConfigDict(extra="allow", json_schema_extra=_say_nothing_of_others)
+"""For statuses that are replaced as a whole: what a newer version wrote into one stays in it."""
 
 
 def wire_name(field_name: str) -> str:
@@ -20,7 +29,7 @@ def wire_name(field_name: str) -> str:
 class ApiModel(BaseModel):
     """A part of a custom resource.
 
-    Unknown fields, as from a newer CRD, are ignored on reading.
+    Unknown fields, as from a newer CRD, are ignored on reading, except with `KEEPS_UNKNOWN`.
     """
 
     model_config = ConfigDict(

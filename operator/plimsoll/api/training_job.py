@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from plimsoll.api.definition import AGE, Column, Definition, Scale
-from plimsoll.api.model import ApiModel
+from plimsoll.api.model import KEEPS_UNKNOWN, ApiModel
 from plimsoll.api.parts.batch import BATCH_STAYS, SAMPLES_ARE_COUNTED, Batch, PlacedBatch
 from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.parts.disruption import LostWork
@@ -309,6 +309,8 @@ class WorkerFailure(ApiModel):
 
 class TrainingJobStatus(ApiModel):
     """The observed state; everything that must survive an operator restart is here."""
+
+    model_config = KEEPS_UNKNOWN
 
     observed_generation: Count | None = None
     """The spec generation this status reflects."""

@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import prometheus_client
 from aiohttp import web
+from prometheus_client import REGISTRY
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 
 Probe = Callable[[], Sequence[str]]
 """What is wrong, in words; empty when all is well."""
@@ -76,9 +77,7 @@ class ProbeServer:
         self._host = host or None
         self._port = port
         app = web.Application()
-        app.router.add_get("/metrics", _metrics)
-        app.router.add_get("/healthz", _handler(alive))
-        app.router.add_get("/readyz", _handler(ready))
+        add_probes(app, alive=alive, ready=ready)
         self._runner = web.AppRunner(app, access_log=None)
 
     async def start(self) -> int:
@@ -92,6 +91,15 @@ class ProbeServer:
         await self._runner.cleanup()
 
 
+def add_probes(
+    app: web.Application, *, alive: Probe, ready: Probe, metrics: Collector = REGISTRY
+) -> None:
+    """Have a server answer the probes, and show metrics."""
+    app.router.add_get("/metrics", _shown(metrics))
+    app.router.add_get("/healthz", _handler(alive))
+    app.router.add_get("/readyz", _handler(ready))
+
+
 def _handler(probe: Probe) -> Callable[[web.Request], Any]:
     async def respond(_request: web.Request) -> web.Response:
         problems = probe()
@@ -100,8 +108,9 @@ def _handler(probe: Probe) -> Callable[[web.Request], Any]:
     return respond
 
 
-async def _metrics(request: web.Request) -> web.Response:
-    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-    return web.Response(
-        body=encode(prometheus_client.REGISTRY), headers={"Content-Type": content_type}
-    )
+def _shown(metrics: Collector) -> Callable[[web.Request], Any]:
+    async def respond(request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=encode(metrics), headers={"Content-Type": content_type})
+
+    return respond

@@ -3,7 +3,7 @@ from prometheus_client import REGISTRY
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import endpoint
 from plimsoll.kube.tokens.claims import PodIdentity, claims_of
-from plimsoll.kube.tokens.reviews import TokenReviews
+from plimsoll.kube.tokens.reviews import PODS, TokenReviews
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.manifest import Manifest
@@ -48,19 +48,19 @@ async def test_an_answer_is_remembered_no_longer_than_the_token_is_good(
     assert claims is not None
     five_seconds_before = claims.expires_at - 5
     async with KubeClient.to(endpoint(control_plane.kubeconfig)) as client:
-        known = TokenReviews(client, clock=lambda: passed, now=lambda: five_seconds_before)
-        found = await known.pod_of(token)
+        known = TokenReviews(client, PODS, clock=lambda: passed, now=lambda: five_seconds_before)
+        found = await known.bearer_of(token)
         assert found == PodIdentity(namespace, "pod", pod["metadata"]["uid"])
         asked = reviews()
         passed = 4.9
-        assert await known.pod_of(token) == found
+        assert await known.bearer_of(token) == found
         assert reviews() == asked
         passed = 5.1
-        assert await known.pod_of(token) == found
+        assert await known.bearer_of(token) == found
         assert reviews() == asked + 1
         passed = 0.0
-        young = TokenReviews(client, clock=lambda: passed)
-        await young.pod_of(token)
+        young = TokenReviews(client, PODS, clock=lambda: passed)
+        await young.bearer_of(token)
         passed = 119.0
-        await young.pod_of(token)
+        await young.bearer_of(token)
         assert reviews() == asked + 2

@@ -217,6 +217,16 @@ class KubeClient:
         request = Request("watch", "GET", path, query={"watch": "true", **query})
         return self._transport.stream(request, silence_seconds=silence_seconds)
 
+    def log(
+        self, path: ApiPath, query: Mapping[str, str], *, silence_seconds: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """A container's log at `path` (the pod's subresource) in chunks that end anywhere.
+
+        Raises Unavailable if nothing at all arrives for `silence_seconds`.
+        """
+        request = Request("get", "GET", path, query=query, accept="*/*")
+        return self._transport.stream(request, silence_seconds=silence_seconds)
+
     async def _patch(self, path: ApiPath, body: object, type_: type[T], content_type: str) -> T:
         query = _APPLY_QUERY if content_type == _APPLY_PATCH else _QUERY
         request = Request("patch", "PATCH", path, _encode(body), content_type, query)

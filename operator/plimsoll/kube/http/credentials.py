@@ -9,13 +9,19 @@ import os
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
+import msgspec
 from kubernetes import config
 from kubernetes.client import Configuration
+from kubernetes.config import ConfigException
+from kubernetes.config.kube_config import (
+    KUBE_CONFIG_DEFAULT_LOCATION,
+    KubeConfigMerger,
+)
 
 
 class _Loader(Protocol):
@@ -28,8 +34,16 @@ class _Loader(Protocol):
     ) -> None: ...
 
 
+class _Merged(Protocol):
+    """Kubeconfig files as the loader merges them."""
+
+    value: dict[str, Any]
+
+
 _LOADER = cast("_Loader", config)
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+_OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,51 @@ def endpoint(kubeconfig: str | Path | None = None, *, context: str | None = None
             client_configuration=settings,
         )
     return _endpoint_of(settings)
+
+
+class _Place(msgspec.Struct):
+    namespace: str = ""
+
+
+class _Context(msgspec.Struct):
+    name: str
+    context: _Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """The contexts of a kubeconfig: the namespace of each by its name, and the current one's name.
+
+    A namespace is "" where none is set.
+    """
+
+    namespaces: Mapping[str, str]
+    current: str
+
+
+def contexts(kubeconfig: str | Path | None = None) -> Contexts:
+    """The contexts that kubectl knows. Raises the loader's ConfigException if a file is empty."""
+    path = kubeconfig or os.environ.get("KUBECONFIG") or KUBE_CONFIG_DEFAULT_LOCATION
+    merged = cast("_Merged | None", KubeConfigMerger(str(path)).config)
+    raw: dict[str, Any] = {"contexts": []} if merged is None else merged.value
+    named = (cast("_Merged", each).value for each in raw["contexts"])
+    try:
+        found = [msgspec.convert(each, _Context) for each in named]
+    except msgspec.ValidationError as error:
+        raise ConfigException(f"invalid context in the kubeconfig: {error}") from error
+    namespaces = {each.name: each.context.namespace if each.context else "" for each in found}
+    return Contexts(namespaces, str(raw.get("current-context") or ""))
+
+
+def own_namespace(kubeconfig: str | Path | None = None, *, context: str | None = None) -> str:
+    """The namespace that a user works in: the context's, this pod's, or `default`.
+
+    Raises the loader's ConfigException if nothing is configured.
+    """
+    if kubeconfig is None and "KUBECONFIG" not in os.environ and _IN_CLUSTER in os.environ:
+        return _OWN_NAMESPACE.read_text().strip() if _OWN_NAMESPACE.is_file() else _DEFAULT
+    found = contexts(kubeconfig)
+    return found.namespaces.get(context or found.current) or _DEFAULT
 
 
 def _endpoint_of(settings: Configuration) -> Endpoint:

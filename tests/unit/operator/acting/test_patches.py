@@ -1,12 +1,18 @@
+from collections.abc import Callable
 from typing import cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from plimsoll.acting.patches import merge_patch, status_operations, status_patch
+from plimsoll.acting.jobs.release import released
+from plimsoll.acting.patches import merge_patch, status_of, status_operations, status_patch
 from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
+from plimsoll_devcluster.manifest import Manifest
 from plimsoll_simulator.cluster.patches import merged
+from support.clusters.seen import at, seen
+from support.objects.job_manifests import a_training_job, an_inference_job
 
 Document = dict[str, JsonValue]
 
@@ -53,13 +59,26 @@ def test_a_place_that_is_given_up_is_taken_out() -> None:
     assert status_patch(now, now.model_copy(update={"placement": None})) == {"placement": None}
 
 
+@pytest.mark.parametrize("builder", [a_training_job, an_inference_job])
+def test_a_status_that_is_replaced_keeps_what_a_newer_version_wrote(
+    builder: Callable[[str], Manifest],
+) -> None:
+    plans = [{"likelihood": "0.5"}]
+    (view,) = seen(at(builder("job"), "n-1", score=7, plans=plans)).jobs
+    now = released(view.resource.status.model_copy(update={"message": "waits"}))
+    sent = status_of(view.resource, now)["status"]
+    assert sent["message"] == "waits"
+    assert "placement" not in sent
+    assert (sent["score"], sent["plans"]) == (7, plans)
+
+
 def test_operations_leave_alone_what_has_not_changed() -> None:
     raw = {
         "metadata": {"uid": "u"},
         "status": {"restarts": 1, "message": "runs", "reason": "R", "unknown": {"x": 1}},
     }
     old = TrainingJobStatus.model_validate(raw["status"])
-    new = TrainingJobStatus(restarts=2, message="runs", reason="R")
+    new = old.model_copy(update={"restarts": 2})
     operations = status_operations(raw, old, new)
     assert operations[:2] == [
         {"op": "test", "path": "/metadata/uid", "value": "u"},

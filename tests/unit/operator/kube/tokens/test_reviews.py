@@ -9,6 +9,7 @@ from plimsoll.errors import TooManyRequests
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.tokens.claims import PodIdentity
 from plimsoll.kube.tokens.reviews import (
+    PODS,
     ReviewTerms,
     TokenReviews,
     TokenReviewStatus,
@@ -85,10 +86,10 @@ class ApiServerOfTokens:
 @asynccontextmanager
 async def reviewing(
     terms: ReviewTerms, clock: Callable[[], float] = lambda: 0.0
-) -> AsyncGenerator[tuple[TokenReviews, ApiServerOfTokens]]:
+) -> AsyncGenerator[tuple[TokenReviews[PodIdentity], ApiServerOfTokens]]:
     server = ApiServerOfTokens()
     async with answering(server.answer) as endpoint, KubeClient.to(endpoint) as client:
-        yield TokenReviews(client, terms=terms, clock=clock), server
+        yield TokenReviews(client, PODS, terms=terms, clock=clock), server
 
 
 GOOD = [a_token(f"train-worker-{number}", sign="good") for number in range(20)]
@@ -103,10 +104,10 @@ async def test_what_was_refused_is_remembered_for_a_short_time() -> None:
     now = 0.0
     async with reviewing(ReviewTerms(refused_seconds=30), lambda: now) as (reviews, server):
         for _ in range(5):
-            assert await reviews.pod_of("bad") is None
+            assert await reviews.bearer_of("bad") is None
         assert server.asked == ["bad"]
         now = 31.0
-        assert await reviews.pod_of("bad") is None
+        assert await reviews.bearer_of("bad") is None
         assert server.asked == ["bad"] * 2
 
 
@@ -114,20 +115,20 @@ async def test_what_was_refused_is_remembered_for_a_short_time() -> None:
 async def test_junk_does_not_have_good_tokens_forgotten() -> None:
     terms = ReviewTerms(most_accepted=4, most_refused=4, in_vain_at_once=1_000)
     async with reviewing(terms) as (reviews, server):
-        assert await reviews.pod_of(good()) is not None
+        assert await reviews.bearer_of(good()) is not None
         for number in range(20):
-            await reviews.pod_of(f"bad-{number}")
+            await reviews.bearer_of(f"bad-{number}")
         asked = len(server.asked)
-        assert await reviews.pod_of(good()) is not None
+        assert await reviews.bearer_of(good()) is not None
         assert len(server.asked) == asked
-        await reviews.pod_of("bad-0")
+        await reviews.bearer_of("bad-0")
         assert len(server.asked) == asked + 1, "of junk only the last is remembered"
 
 
 @asynchronous
 async def test_equal_tokens_that_come_together_are_asked_about_once() -> None:
     async with reviewing(ReviewTerms()) as (reviews, server):
-        found = await asyncio.gather(*(reviews.pod_of(good()) for _ in range(50)))
+        found = await asyncio.gather(*(reviews.bearer_of(good()) for _ in range(50)))
         assert None not in found
         assert len(server.asked) == 1
 
@@ -138,22 +139,22 @@ async def test_who_asks_in_vain_too_often_is_not_asked_for_and_others_are() -> N
     terms = ReviewTerms(in_vain_at_once=3, in_vain_seconds=5)
     async with reviewing(terms, lambda: now) as (reviews, server):
         for number in range(3):
-            assert await reviews.pod_of(f"bad-{number}", "a") is None
+            assert await reviews.bearer_of(f"bad-{number}", "a") is None
         with pytest.raises(TooManyRequests):
-            await reviews.pod_of("bad-3", "a")
+            await reviews.bearer_of("bad-3", "a")
         assert len(server.asked) == 3
-        assert await reviews.pod_of("bad-0", "a") is None, "what is known costs nothing"
-        assert await reviews.pod_of("bad-4", "b") is None
-        assert await reviews.pod_of(good(), "b") is not None
+        assert await reviews.bearer_of("bad-0", "a") is None, "what is known costs nothing"
+        assert await reviews.bearer_of("bad-4", "b") is None
+        assert await reviews.bearer_of(good(), "b") is not None
         now = 5.1
-        assert await reviews.pod_of("bad-5", "a") is None
+        assert await reviews.bearer_of("bad-5", "a") is None
 
 
 @asynchronous
 async def test_good_tokens_cost_nothing_of_what_may_be_asked_in_vain() -> None:
     async with reviewing(ReviewTerms(in_vain_at_once=3)) as (reviews, server):
         for number in range(20):
-            assert await reviews.pod_of(good(number), "a") is not None
+            assert await reviews.bearer_of(good(number), "a") is not None
         assert len(server.asked) == 20
 
 
@@ -161,10 +162,10 @@ async def test_good_tokens_cost_nothing_of_what_may_be_asked_in_vain() -> None:
 async def test_only_so_many_wait_for_an_answer() -> None:
     async with reviewing(ReviewTerms(most_waiting=5)) as (reviews, server):
         server.held.clear()
-        waiting = [asyncio.create_task(reviews.pod_of(good(n), n)) for n in range(5)]
+        waiting = [asyncio.create_task(reviews.bearer_of(good(n), n)) for n in range(5)]
         await until(lambda: len(server.asked) == 5)
         with pytest.raises(TooManyRequests):
-            await reviews.pod_of(good(9), 9)
+            await reviews.bearer_of(good(9), 9)
         server.held.set()
         assert None not in await asyncio.gather(*waiting)
-        assert await reviews.pod_of(good(9), 9) is not None
+        assert await reviews.bearer_of(good(9), 9) is not None
