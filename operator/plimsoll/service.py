@@ -14,6 +14,7 @@ from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.clock import SYSTEM
 from plimsoll.control.cluster_watch import ClusterWatch
+from plimsoll.control.known_objects import known_objects
 from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.resource_watch import ResourceWatch
@@ -28,7 +29,7 @@ from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.probe_server import ProbeServer, Pulse
-from plimsoll.kube.tokens.reviews import TokenReviews
+from plimsoll.kube.tokens.reviews import PODS, TokenReviews
 from plimsoll.kube.watching.following import WatchTerms
 from plimsoll.kube.watching.target_reading import TARGET_LIMITS
 from plimsoll.kube.watching.target_watch import TargetWatch
@@ -38,7 +39,7 @@ from plimsoll.observe.measured.prices import NodePrices
 from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.snapshot import PodView
-from plimsoll.observe.targets.claims import reference_of
+from plimsoll.observe.targets.claims import references_of
 from plimsoll.observe.views.pods import pods_of_kind
 from plimsoll.planning.provisioning.start_times import longest_start_time
 from plimsoll.settings import Settings
@@ -126,7 +127,7 @@ class Operator:
         async with KubeClient.to(self._endpoint, may_write=may_write, limits=REVIEWS) as client:
             around = Surroundings(
                 leads=self.leadership.is_leader,
-                pod_of=TokenReviews(client).pod_of,
+                pod_of=TokenReviews(client, PODS).bearer_of,
                 pod=self._watch.pods.get,
                 resource=self.resources.get,
                 interruptions_per_hour=lambda: self._loop.interruptions_per_hour,
@@ -175,20 +176,10 @@ class Operator:
 
     def objects(self) -> Objects:
         """All objects as the watches currently know them."""
-        watch, now = self._watch, self.clock.now()
+        now = self.clock.now()
         measured = self._measurements.current(now) if self._measurements else Measured()
-        return Objects(
-            nodes=tuple(watch.nodes.objects.values()),
-            pods=tuple(watch.pods.objects.values()),
-            resources=self.resources.all(),
-            refused=self.resources.refused(),
-            priority_classes=tuple(watch.priority_classes.objects.values()),
-            budgets=tuple(watch.budgets.objects.values()),
-            namespaces=tuple(watch.namespaces.objects.values()),
-            targets=self._targets.readings(),
-            workloads=watch.workloads(),
-            node_claims=watch.node_claims(),
-            provisioning_requests=watch.provisioning_requests(),
+        return replace(
+            known_objects(self._watch, self.resources, self._targets),
             reports=self._registry.current(now),
             gpu_faults=measured.gpu_faults,
             demands=measured.demands,
@@ -258,9 +249,7 @@ class Operator:
         self._targets.look()
 
     def _references(self) -> list[Reference]:
-        """The workloads that jobs target."""
-        jobs = (each for each in self.resources.all() if isinstance(each, InferenceJob))
-        return [reference for job in jobs if (reference := reference_of(job)) is not None]
+        return references_of(self.resources.all())
 
     async def start(self) -> None:
         """Start watching and campaigning for the lease, and act once leader."""

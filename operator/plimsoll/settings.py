@@ -4,7 +4,7 @@ import os
 import secrets
 import socket
 from collections.abc import Mapping
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 PREFIX = "PLIMSOLL_"
+S = TypeVar("S", bound=BaseModel)
 
 
 def _identity() -> str:
@@ -134,10 +135,18 @@ class Settings(BaseModel):
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """The settings. Raises ValueError, which names the invalid variable."""
-        names = {name: PREFIX + name.upper() for name in cls.model_fields}
-        given = {name: environment[var] for name, var in names.items() if var in environment}
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            wrong = "; ".join(f"{names[str(e['loc'][0])]}: {e['msg']}" for e in error.errors())
-            raise ValueError(wrong) from error
+        return from_environment(cls, PREFIX, environment)
+
+
+def from_environment(model: type[S], prefix: str, environment: Mapping[str, str]) -> S:
+    """Settings of which field `x` is read from `prefix` and X.
+
+    Raises ValueError, which names the invalid variable.
+    """
+    names = {name: prefix + name.upper() for name in model.model_fields}
+    given = {name: environment[var] for name, var in names.items() if var in environment}
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        wrong = "; ".join(f"{names[str(e['loc'][0])]}: {e['msg']}" for e in error.errors())
+        raise ValueError(wrong) from error

@@ -6,7 +6,9 @@ from dataclasses import replace
 from plimsoll.acting.cluster.cluster_status import cluster_statuses
 from plimsoll.acting.cluster.power_status import count_power
 from plimsoll.acting.metrics.counting import count_jobs, forget_jobs
+from plimsoll.acting.metrics.fleet_figures import FleetFigures
 from plimsoll.acting.metrics.purchase_figures import PurchaseFigures
+from plimsoll.acting.metrics.queue_figures import QueueFigures
 from plimsoll.acting.metrics.service_figures import ServiceFigures
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.clock import Clock
@@ -14,6 +16,7 @@ from plimsoll.control.procurement import Procurement
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import Reactions
+from plimsoll.planning.cluster.holdings import holdings
 from plimsoll.planning.plan.decisions import holds_now
 from plimsoll.planning.problem.build import PlanInput
 
@@ -23,7 +26,8 @@ class ClusterReporting:
 
     def __init__(self, reactions: Reactions, clock: Clock, *, seconds: float) -> None:
         self._reactions, self._clock, self._seconds = reactions, clock, seconds
-        self._figures, self._purchases = ServiceFigures(), PurchaseFigures()
+        self._services, self._purchases = ServiceFigures(), PurchaseFigures()
+        self._fleet, self._queues = FleetFigures(), QueueFigures()
         self._reported_at = -math.inf
         self.due: float | None = None
         """When, on the monotonic clock, a postponed report is due; None if none is postponed."""
@@ -43,20 +47,22 @@ class ClusterReporting:
         if wait:
             return
         self._reported_at = self._clock.monotonic()
-        reactions = self._reactions.of(snapshot, plan_input)
+        reactions, runs = self._reactions.of(snapshot, plan_input), plan_input.as_it_runs
+        held = holdings(runs.jobs)
         count_jobs(snapshot)
         count_power(reactions, snapshot)
-        self._figures.report(snapshot, advises=snapshot.advises)
+        self._fleet.report(snapshot, held)
+        self._queues.report(snapshot, plan_input.problem, held)
+        self._services.report(snapshot, advises=snapshot.advises)
         ordered = procurement.statuses(snapshot)
         self._purchases.report(snapshot, ordered)
         holds = procurement.explained(holds_now(plan, plan_input), snapshot)
         as_it_is = replace(plan, holds=tuple(holds))
-        writer.publisher.submit(
-            cluster_statuses(snapshot, plan_input.as_it_runs, as_it_is, reactions, ordered)
-        )
+        writer.publisher.submit(cluster_statuses(snapshot, runs, as_it_is, reactions, ordered))
 
     def forget(self) -> None:
         """Withdraw the metrics: another replica reports."""
         forget_jobs()
-        self._figures.forget()
+        for figures in (self._fleet, self._queues, self._services):
+            figures.forget()
         self._purchases.forget()

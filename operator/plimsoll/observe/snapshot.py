@@ -140,7 +140,8 @@ class PodView:
     place have the replica -1, and those that are `gated` wait for us to choose a node. `gates` are
     all its scheduling gates. `served`: its containers are ready, or have been before. `wait`: why
     one of them does not run, None if all run or nothing is said; its init containers were done at
-    `prepared`. `watched`: a `gated` pod as the watch has it, to be changed just as it is.
+    `prepared`. Its node took it at `started`, and its last container ended at `finished`.
+    `watched`: a `gated` pod as the watch has it, to be changed just as it is.
     """
 
     name: str
@@ -172,6 +173,8 @@ class PodView:
     served: bool = False
     wait: PodWait | None = None
     prepared: datetime | None = None
+    started: datetime | None = None
+    finished: datetime | None = None
     watched: Pod | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -1,6 +1,9 @@
-"""The operator's metrics, under the names that `/metrics` shows."""
+"""The operator's metrics, under the names that `/metrics` shows.
 
-from prometheus_client import Counter, Gauge, Histogram
+They are named plimsoll_<what>_<unit>; where Kueue has the same metric, Kueue's name is used.
+"""
+
+from prometheus_client import Counter, Gauge, Histogram, Summary
 
 _WAIT_BUCKETS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 86_400)
 _PLAN_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30)
@@ -11,6 +14,11 @@ PENDING_JOBS = Gauge(
     ["queue", "status"],
 )
 RUNNING_JOBS = Gauge("plimsoll_running_jobs", "Jobs that hold capacity, by queue", ["queue"])
+JOBS = Gauge(
+    "plimsoll_jobs",
+    "Jobs by queue, kind, state (Waiting, Running, Suspended, Deleting or Finished) and reason",
+    ["queue", "kind", "state", "reason"],
+)
 ADMITTED_JOBS = Counter("plimsoll_admitted_jobs", "Admissions of jobs, by queue", ["queue"])
 ADMISSION_WAIT = Histogram(
     "plimsoll_admission_wait_time_seconds",
@@ -19,12 +27,65 @@ ADMISSION_WAIT = Histogram(
     buckets=_WAIT_BUCKETS,
 )
 PREEMPTED_JOBS = Counter(
-    "plimsoll_preempted_jobs", "Jobs that lost their capacity, by reason", ["reason"]
+    "plimsoll_preempted_jobs",
+    "Jobs that lost their capacity, by queue and reason",
+    ["queue", "reason"],
 )
 FINISHED_JOBS = Counter(
     "plimsoll_finished_jobs",
-    "Finished training jobs, by result (Completed or Failed)",
-    ["result"],
+    "Finished training jobs, by queue and result (Completed or Failed)",
+    ["queue", "result"],
+)
+LOST_GPU_SECONDS = Counter(
+    "plimsoll_lost_gpu_seconds",
+    "Work of training jobs that stops threw away, in GPU-seconds, by queue and the stop's reason",
+    ["queue", "reason"],
+)
+QUEUE_GPUS_USED = Gauge(
+    "plimsoll_queue_gpus_used",
+    "GPUs that jobs of a queue and its children hold, by GPU type and GPUPool",
+    ["queue", "gpu_type", "pool"],
+)
+QUEUE_GPUS_GUARANTEED = Gauge(
+    "plimsoll_queue_gpus_guaranteed", "GPUs that a queue owns, by GPU type", ["queue", "gpu_type"]
+)
+QUEUE_GPUS_LIMIT = Gauge(
+    "plimsoll_queue_gpus_limit",
+    "Most GPUs that a queue may use, by GPU type; absent without a limit",
+    ["queue", "gpu_type"],
+)
+QUEUE_GPUS_BORROWED = Gauge(
+    "plimsoll_queue_gpus_borrowed",
+    "GPUs that a queue holds beyond its guarantee, by GPU type",
+    ["queue", "gpu_type"],
+)
+QUEUE_GPUS_OWED = Gauge(
+    "plimsoll_queue_gpus_owed",
+    "GPUs of a queue's guarantee that its jobs could use and do not have, by GPU type",
+    ["queue", "gpu_type"],
+)
+QUEUE_GPUS_WAITING = Gauge(
+    "plimsoll_queue_gpus_waiting",
+    "GPUs that waiting jobs of a queue need to start, under each GPU type that would do",
+    ["queue", "gpu_type"],
+)
+QUEUE_DOLLARS_PER_HOUR = Gauge(
+    "plimsoll_queue_dollars_per_hour",
+    "What the GPUs that a queue uses cost an hour, by GPUPool",
+    ["queue", "pool"],
+)
+QUEUE_ENERGY = Counter(
+    "plimsoll_queue_energy_joules",
+    "Energy of the GPUs that a queue uses, measured where their draw is, else expected",
+    ["queue"],
+)
+GPUS = Gauge(
+    "plimsoll_gpus",
+    "GPUs by type, GPUPool and state (Used, Idle, Unusable, Draining or Unmanaged)",
+    ["gpu_type", "pool", "state"],
+)
+GPU_DOLLARS_PER_HOUR = Gauge(
+    "plimsoll_gpu_dollars_per_hour", "Price of a GPU-hour, by GPUPool", ["pool"]
 )
 PLAN_SECONDS = Histogram(
     "plimsoll_plan_seconds",
@@ -208,6 +269,31 @@ SERVICE_FORESEEN_LOAD = Gauge(
     "plimsoll_service_foreseen_load",
     "Forecast load of a service within the horizon, at the configured quantile",
     ["namespace", "name", "role", "bucket"],
+)
+SERVICE_PLACED_REPLICAS = Gauge(
+    "plimsoll_service_placed_replicas",
+    "Replicas of a service that have a place",
+    ["namespace", "name", "role"],
+)
+SERVICE_READY_REPLICAS = Gauge(
+    "plimsoll_service_ready_replicas",
+    "Replicas of a service that are ready",
+    ["namespace", "name", "role"],
+)
+SERVICE_START_SECONDS = Summary(
+    "plimsoll_service_start_seconds",
+    "Time from the creation of a service's pod until it first was ready",
+    ["namespace", "name", "role"],
+)
+SERVICE_ATTAINMENT = Gauge(
+    "plimsoll_service_slo_attainment_percent",
+    "Share of a service's requests that met its service level; absent while unknown",
+    ["namespace", "name"],
+)
+SERVICE_OBJECTIVE = Gauge(
+    "plimsoll_service_slo_objective_percent",
+    "Share of a service's requests that must meet its service level",
+    ["namespace", "name"],
 )
 LOAD_GAPS = Counter(
     "plimsoll_load_gaps",

@@ -5,6 +5,7 @@ elsewhere. Where Kueue has a word for the same thing, that word is used.
 """
 
 from enum import StrEnum
+from typing import Final
 
 
 class Reason(StrEnum):
@@ -126,4 +127,30 @@ class Reason(StrEnum):
     LEADING = "Leading"
 
 
-# Metrics are named plimsoll_<what>_<unit>; where Kueue has the same metric, Kueue's name is used.
+TAKEN: Final = frozenset(
+    {
+        Reason.PREEMPTED,
+        Reason.RECLAIMED,
+        Reason.NODE_LEFT,
+        Reason.NODE_UNREACHABLE,
+        Reason.EVICTED,
+    }
+)
+"""Why a job has lost its place to others, or with its nodes."""
+
+INADMISSIBLE: Final = frozenset(
+    {
+        Reason.CANNOT_FIT,
+        Reason.NO_ELIGIBLE_NODE,
+        Reason.QUEUE_NOT_FOUND,
+        Reason.QUEUE_NOT_ALLOWED,
+        Reason.PRIORITY_NOT_ALLOWED,
+        Reason.PRIORITY_CLASS_NOT_FOUND,
+        Reason.INVALID_SPEC,
+        Reason.MANAGED_ELSEWHERE,
+        Reason.POD_REFUSED,
+        Reason.PODS_READY_TIMEOUT,
+        Reason.NODE_UNREACHABLE,
+    }
+)
+"""Why a job would wait even if all GPUs were free."""

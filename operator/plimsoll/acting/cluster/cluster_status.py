@@ -24,6 +24,7 @@ from plimsoll.api.values.amounts import to_decimal
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Change, Hold, Plan
 from plimsoll.planning.capping.reaction import Reaction
+from plimsoll.planning.cluster.holdings import Holdings, holdings
 from plimsoll.planning.cluster.interruptions import spot_history
 from plimsoll.planning.cluster.power_model import unmanaged_milli
 from plimsoll.planning.power.history import Observations, domain_deviation, pool_power
@@ -31,7 +32,7 @@ from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.quota.shares import guaranteed
 from plimsoll.planning.quota.usage_history import UsageHistory, half_life, usage_history
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_placement.model import Assignment, Job, QueueName
+from plimsoll_placement.model import QueueName
 from plimsoll_placement.problem import Problem
 
 ClusterStatus = GPUPoolStatus | JobQueueStatus | PowerDomainStatus | PlacementPolicyStatus
@@ -51,7 +52,8 @@ def cluster_statuses(
 
     `ordered`: what is being bought for pools, by their names.
     """
-    held, used = _held(problem), _milli_by_node(problem)
+    all_held = holdings(problem.jobs)
+    held, used = _held_by_queue(problem, all_held), _held_by_node(all_held)
     observations = Observations(snapshot, problem)
     statuses: list[tuple[ClusterResource, ClusterStatus]] = [
         *((queue, _queue(queue, snapshot, problem, held)) for queue in snapshot.queues),
@@ -74,19 +76,13 @@ def _accepted(status: ClusterStatus) -> ClusterStatus:
     return status.model_copy(update={"conditions": conditions})
 
 
-def _held(problem: Problem) -> dict[tuple[str, str], int]:
+def _held_by_queue(problem: Problem, held: Holdings) -> dict[tuple[str, str], int]:
     """The milli-GPUs that jobs hold, by queue (parents included) and type."""
-    held: dict[tuple[str, str], int] = defaultdict(int)
-    for job in problem.jobs:
-        for assignment in job.running:
-            for queue in problem.queue_chain.get(job.queue, ()):
-                held[queue, assignment.gpu_type] += _milli(job, assignment)
-    return held
-
-
-def _milli(job: Job, assignment: Assignment) -> int:
-    role = next((r for r in job.roles if r.name == assignment.role), None)
-    return role.shape.gpu_milli * len(assignment.nodes) if role else 0
+    found: dict[tuple[str, str], int] = defaultdict(int)
+    for (queue, kind, _), milli in held.gpu_milli.items():
+        for name in problem.queue_chain.get(queue, ()):
+            found[name, kind] += milli
+    return found
 
 
 def _gpus(milli: int) -> Decimal:
@@ -179,13 +175,11 @@ def _pool(
     )
 
 
-def _milli_by_node(problem: Problem) -> dict[str, int]:
-    used: dict[str, int] = defaultdict(int)
-    for job in problem.jobs:
-        for assignment in job.running:
-            for name in assignment.nodes:
-                used[name] += _milli(job, assignment) // len(assignment.nodes)
-    return used
+def _held_by_node(held: Holdings) -> dict[str, int]:
+    found: dict[str, int] = defaultdict(int)
+    for (_, _, node), milli in held.gpu_milli.items():
+        found[node] += milli
+    return found
 
 
 def _domain(

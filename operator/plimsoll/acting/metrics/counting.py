@@ -1,47 +1,26 @@
-"""Count completed steps: jobs admitted, preempted and finished, waiting and running.
-
-Anybody who may create a job may write any queue name into it. Only existing queues get series of
-their own, so that nobody can make the metrics grow without bound.
-"""
+"""Count completed steps: jobs admitted, preempted and finished, waiting and running."""
 
 from collections import Counter
-from typing import Final
+from typing import Literal
 
+from plimsoll.acting.metrics.labels import counted_as, counted_queues
 from plimsoll.acting.step import Step
-from plimsoll.observe.queue_access import DEFAULT_QUEUE
-from plimsoll.observe.snapshot import Snapshot
+from plimsoll.api.training_job import TrainingJobStatus
+from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.problem.build import wants_place
+from plimsoll.planning.training.stopping import restart_seconds
 from plimsoll.vocabulary import metrics
-from plimsoll.vocabulary.reasons import Reason
+from plimsoll.vocabulary.reasons import INADMISSIBLE, TAKEN, Reason
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 
-_TAKEN = {
-    Reason.PREEMPTED,
-    Reason.RECLAIMED,
-    Reason.NODE_LEFT,
-    Reason.NODE_UNREACHABLE,
-    Reason.EVICTED,
-}
-_INADMISSIBLE = {
-    Reason.CANNOT_FIT,
-    Reason.NO_ELIGIBLE_NODE,
-    Reason.QUEUE_NOT_FOUND,
-    Reason.QUEUE_NOT_ALLOWED,
-    Reason.PRIORITY_NOT_ALLOWED,
-    Reason.PRIORITY_CLASS_NOT_FOUND,
-    Reason.INVALID_SPEC,
-    Reason.MANAGED_ELSEWHERE,
-    Reason.POD_REFUSED,
-    Reason.PODS_READY_TIMEOUT,
-    Reason.NODE_UNREACHABLE,
-}
-UNKNOWN_QUEUE: Final = "(unknown)"
-"""The label of jobs whose queue does not exist; no queue can have this name."""
+_REASONS = frozenset(map(str, Reason))
+JobState = Literal["Waiting", "Running", "Suspended", "Deleting", "Finished"]
 
 
 def count(step: Step, snapshot: Snapshot) -> None:
     """Count what a completed step did."""
     before, after = step.job.resource.status, step.status
-    queue = _counted_as(step.job.resource.spec.queue, _queues(snapshot))
+    queue = counted_as(step.job.resource.spec.queue, counted_queues(snapshot))
     reason = Reason(after.reason) if after.reason else None
     if before.placement is None and after.placement is not None:
         metrics.ADMITTED_JOBS.labels(queue).inc()
@@ -49,8 +28,11 @@ def count(step: Step, snapshot: Snapshot) -> None:
         if created is not None:
             waited = (snapshot.now - created).total_seconds()
             metrics.ADMISSION_WAIT.labels(queue).observe(max(0.0, waited))
-    if before.placement is not None and after.placement is None and reason in _TAKEN:
-        metrics.PREEMPTED_JOBS.labels(reason).inc()
+    if before.placement is not None and after.placement is None and reason in TAKEN:
+        metrics.PREEMPTED_JOBS.labels(queue, reason).inc()
+    lost = _lost_gpu_seconds(step, snapshot)
+    if lost:
+        metrics.LOST_GPU_SECONDS.labels(queue, reason or "").inc(lost)
     for event in step.events:
         if event.reason is Reason.STRAGGLER_FOUND:
             metrics.STRAGGLERS.labels("Found").inc()
@@ -58,26 +40,31 @@ def count(step: Step, snapshot: Snapshot) -> None:
             metrics.STRAGGLERS.labels("Replaced").inc()
     if reason is not before.reason and reason in (Reason.COMPLETED, Reason.BACKOFF_LIMIT_EXCEEDED):
         result = "Completed" if reason is Reason.COMPLETED else "Failed"
-        metrics.FINISHED_JOBS.labels(result).inc()
+        metrics.FINISHED_JOBS.labels(queue, result).inc()
 
 
 def count_jobs(snapshot: Snapshot) -> None:
-    """Set how many jobs wait and run, by queue."""
+    """Set how many jobs there are, wait and run, by queue."""
+    queues = counted_queues(snapshot)
     pending: Counter[tuple[str, str]] = Counter()
     running: Counter[str] = Counter()
-    queues = _queues(snapshot)
+    all_jobs: Counter[tuple[str, ...]] = Counter()
+    for queue in queues:
+        running[queue] = pending[queue, "active"] = pending[queue, "inadmissible"] = 0
     for job in snapshot.jobs:
-        status = job.resource.status
-        if not wants_place(job):
-            continue
-        queue = _counted_as(job.resource.spec.queue, queues)
-        if status.placement is not None:
+        reason, state = job.resource.status.reason, _state(job)
+        queue = counted_as(job.resource.spec.queue, queues)
+        # A newer version may have written a reason of which this one does not know.
+        known = reason if reason in _REASONS else ""
+        all_jobs[queue, job.resource.kind, state, known] += 1
+        if state == "Running":
             running[queue] += 1
-        else:
-            pending[queue, "inadmissible" if status.reason in _INADMISSIBLE else "active"] += 1
+        if state == "Waiting":
+            pending[queue, "inadmissible" if reason in INADMISSIBLE else "active"] += 1
     forget_jobs()
-    for labels, number in pending.items():
-        metrics.PENDING_JOBS.labels(*labels).set(number)
+    for gauge, numbers in ((metrics.PENDING_JOBS, pending), (metrics.JOBS, all_jobs)):
+        for labels, number in numbers.items():
+            gauge.labels(*labels).set(number)
     for queue, number in running.items():
         metrics.RUNNING_JOBS.labels(queue).set(number)
 
@@ -86,11 +73,28 @@ def forget_jobs() -> None:
     """Clear the job counts: another replica reports them now, and sums must be right."""
     metrics.PENDING_JOBS.clear()
     metrics.RUNNING_JOBS.clear()
+    metrics.JOBS.clear()
 
 
-def _queues(snapshot: Snapshot) -> frozenset[str]:
-    return frozenset({DEFAULT_QUEUE, *(queue.metadata.name for queue in snapshot.queues)})
+def _state(job: JobView) -> JobState:
+    if job.is_over:
+        return "Finished"
+    if job.resource.metadata.deletion_timestamp is not None:
+        return "Deleting"
+    if not wants_place(job):
+        return "Suspended"
+    return "Waiting" if job.resource.status.placement is None else "Running"
 
 
-def _counted_as(queue: str, queues: frozenset[str]) -> str:
-    return queue if queue in queues else UNKNOWN_QUEUE
+def _lost_gpu_seconds(step: Step, snapshot: Snapshot) -> float:
+    """The work that a step throws away if it stops a gang that trains and is not over."""
+    job, after = step.job.training, step.status
+    if job is None or not isinstance(after, TrainingJobStatus):
+        return 0
+    is_stopped = job.status.started_time is not None and after.started_time is None
+    if not is_stopped or after.finished_time is not None or job.status.placement is None:
+        return 0
+    gpus = job.spec.milli_gpus_by_role
+    places = job.status.placement.assignments
+    milli = sum(gpus.get(each.role, 0) * len(each.nodes) for each in places)
+    return restart_seconds(job, snapshot.now) * milli / WHOLE_GPU_MILLI

@@ -4,6 +4,7 @@ An HPA or KEDA may follow these while Plimsoll only advises, or while `spec.repl
 count; so they report what the load asks for, whatever is pinned.
 """
 
+from plimsoll.acting.metrics.service_starts import ServiceStarts
 from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
 from plimsoll.api.parts.roles import Role
 from plimsoll.observe.snapshot import JobView, Snapshot
@@ -17,6 +18,10 @@ _FIGURES = (
     metrics.SERVICE_WANTED_LOAD,
     metrics.SERVICE_OBSERVED_LOAD,
     metrics.SERVICE_FORESEEN_LOAD,
+    metrics.SERVICE_PLACED_REPLICAS,
+    metrics.SERVICE_READY_REPLICAS,
+    metrics.SERVICE_ATTAINMENT,
+    metrics.SERVICE_OBJECTIVE,
 )
 
 
@@ -25,6 +30,7 @@ class ServiceFigures:
 
     def __init__(self) -> None:
         self._advised: dict[tuple[str, str], tuple[BucketLoad, ...]] = {}
+        self._starts = ServiceStarts()
 
     def report(self, snapshot: Snapshot, *, advises: bool) -> None:
         """Report the present figures; services that are gone are dropped."""
@@ -35,12 +41,15 @@ class ServiceFigures:
                 job = _unpinned(view.inference)
                 if advises:
                     job = self._with_advice(view, job, before, snapshot)
+                _report_level(job)
                 for role in job.spec.roles:
                     _report(view, job, role)
+        self._starts.report(snapshot)
 
     def forget(self) -> None:
         """Stop reporting: another replica does."""
         self._advised = {}
+        self._starts.forget()
         _clear()
 
     def _with_advice(
@@ -83,14 +92,24 @@ def _report(view: JobView, job: InferenceJob, role: Role) -> None:
     placement = job.status.placement
     places = placement.assignments if placement else ()
     mine = [place for place in places if place.role == role.name]
-    metrics.SERVICE_WANTED_REPLICAS.labels(*labels).set(wanted_replicas(job, role, mine))
     status = role_status(job, role)
+    metrics.SERVICE_WANTED_REPLICAS.labels(*labels).set(wanted_replicas(job, role, mine))
+    metrics.SERVICE_PLACED_REPLICAS.labels(*labels).set(len(mine))
+    metrics.SERVICE_READY_REPLICAS.labels(*labels).set(status.ready if status else 0)
     for load in status.loads if status else ():
         metrics.SERVICE_WANTED_LOAD.labels(*labels, load.bucket).set(float(load.wanted))
     demand = view.demand.of(role.name) if view.demand else None
     for each in demand.loads if demand else ():
         metrics.SERVICE_OBSERVED_LOAD.labels(*labels, each.bucket).set(each.observed)
         metrics.SERVICE_FORESEEN_LOAD.labels(*labels, each.bucket).set(each.foreseen)
+
+
+def _report_level(job: InferenceJob) -> None:
+    labels = (job.metadata.namespace, job.metadata.name)
+    met = job.status.slo_attainment_percent
+    metrics.SERVICE_OBJECTIVE.labels(*labels).set(float(job.spec.slo.attainment_percent))
+    if met is not None:
+        metrics.SERVICE_ATTAINMENT.labels(*labels).set(float(met))
 
 
 def _clear() -> None:

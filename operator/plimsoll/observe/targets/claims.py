@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.roles import Role
+from plimsoll.api.resource import Resource
 from plimsoll.errors import PlimsollError
 from plimsoll.kube.objects.objects import LabelSelector, Pod
 from plimsoll.kube.watching.workloads import Reading, Reference
@@ -29,6 +30,12 @@ def reference_of(job: InferenceJob) -> Reference | None:
     """The workload that a job targets; None if it has roles of its own."""
     ref = job.spec.target_ref
     return Reference(job.metadata.namespace, ref.api_version, ref.kind, ref.name) if ref else None
+
+
+def references_of(resources: Iterable[Resource]) -> list[Reference]:
+    """The workloads that jobs target."""
+    jobs = (each for each in resources if isinstance(each, InferenceJob))
+    return [reference for job in jobs if (reference := reference_of(job)) is not None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,6 +47,15 @@ def prepared_at(pod: Pod) -> datetime | None:
     return max(times, default=None)
 
 
+def finished_at(pod: Pod) -> datetime | None:
+    """When the last container of a pod that is over ended; None if it is not, or nothing tells."""
+    if pod.status.phase not in ("Succeeded", "Failed"):
+        return None
+    ended = [each.state.terminated for each in _statuses(pod)]
+    times = [end.finished_at for end in ended if end is not None and end.finished_at is not None]
+    return max(times, default=None)
+
+
 def has_served(pod: Pod) -> bool:
     """Whether a pod's containers are ready, or were.
 

@@ -21,7 +21,7 @@ from plimsoll.observe.labels import (
 )
 from plimsoll.observe.snapshot import TARGET, PodEnd, PodView, ServingGate
 from plimsoll.observe.views.ownership import named_job
-from plimsoll.observe.views.pod_starts import has_served, prepared_at, wait_of
+from plimsoll.observe.views.pod_starts import finished_at, has_served, prepared_at, wait_of
 from plimsoll.observe.whole_numbers import whole_number
 
 READY: Final = "Ready"
@@ -67,6 +67,8 @@ def pod_view(pod: Pod, requests: Requests) -> PodView:
         served=_holds(ready) or has_served(pod),
         wait=wait_of(pod),
         prepared=prepared_at(pod),
+        started=pod.status.start_time,
+        finished=finished_at(pod),
         watched=pod if GATE in gates else None,
     )
 

@@ -42,4 +42,9 @@ def _deadline_steps(job: TrainingJob, now: datetime) -> int:
 def _waiting_steps(job: TrainingJob, now: datetime) -> int:
     admitted = condition(job.status.conditions, "Admitted")
     since = admitted.last_transition_time if admitted else job.metadata.creation_timestamp
+    return waiting_steps(since, now)
+
+
+def waiting_steps(since: datetime | None, now: datetime) -> int:
+    """How many steps of urgency a job has gained that has waited since then."""
     return 0 if since is None else min(MOST_STEPS, max(0, (now - since) // PATIENCE))

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 
 from plimsoll.acting.metrics.service_figures import ServiceFigures
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.seen import NAMESPACE, NOW, a_demand, seen, serving
+from support.clusters.seen import NAMESPACE, NOW, a_demand, at, pods_of, seen, serving
 from support.objects.job_manifests import an_inference_job
 
 
@@ -88,3 +88,60 @@ def test_who_does_not_lead_reports_nothing(figures: ServiceFigures) -> None:
     figures.report(seen(a_service()), advises=False)
     figures.forget()
     assert published("wanted_replicas") is None
+
+
+def attainment(figure: str) -> float | None:
+    labels = {"namespace": NAMESPACE, "name": "chat"}
+    return REGISTRY.get_sample_value(f"plimsoll_service_slo_{figure}_percent", labels)
+
+
+def test_the_attainment_of_the_service_level_is_reported_while_it_is_known(
+    figures: ServiceFigures,
+) -> None:
+    service = a_service(slo={"latency": "1s", "attainmentPercent": "99.5"})
+    figures.report(seen({**service, "status": {"sloAttainmentPercent": "97.25"}}), advises=False)
+    assert (attainment("attainment"), attainment("objective")) == (97.25, 99.5)
+    figures.report(seen(service), advises=False)
+    assert (attainment("attainment"), attainment("objective")) == (None, 99.5)
+
+
+def test_placed_and_ready_replicas_are_those_of_the_status(figures: ServiceFigures) -> None:
+    roles = [{"name": "server", "ready": 1, "wanted": 2}]
+    figures.report(seen(at(a_service(), "n-1", "n-2", roles=roles)), advises=False)
+    assert (published("placed_replicas"), published("ready_replicas")) == (2, 1)
+    figures.report(seen(a_service()), advises=False)
+    assert (published("placed_replicas"), published("ready_replicas")) == (0, 0)
+
+
+def a_pod(*, ready_after: int | None) -> list[Manifest]:
+    """The service and its pod, created an hour ago, which is ready after so many seconds."""
+    service = at(a_service(), "n-1")
+    (pod,) = pods_of(service)
+    created = NOW - timedelta(hours=1)
+    pod["metadata"]["creationTimestamp"] = created.isoformat()
+    condition = {"type": "Ready", "status": "False"}
+    if ready_after is not None:
+        since = created + timedelta(seconds=ready_after)
+        condition = {"type": "Ready", "status": "True", "lastTransitionTime": since.isoformat()}
+    pod["status"]["conditions"] = [condition]
+    return [service, pod]
+
+
+def starts() -> tuple[float | None, float | None]:
+    return published("start_seconds_count"), published("start_seconds_sum")
+
+
+def test_a_start_of_a_pod_is_counted_once(figures: ServiceFigures) -> None:
+    figures.report(seen(*a_pod(ready_after=None)), advises=False)
+    assert starts() == (None, None)
+    figures.report(seen(*a_pod(ready_after=45)), advises=False)
+    figures.report(seen(*a_pod(ready_after=None)), advises=False)
+    figures.report(seen(*a_pod(ready_after=3000)), advises=False)
+    assert starts() == (1, 45)
+    figures.report(seen(), advises=False)
+    assert starts() == (None, None)
+
+
+def test_what_started_before_this_replica_acted_is_not_counted(figures: ServiceFigures) -> None:
+    figures.report(seen(*a_pod(ready_after=45)), advises=False)
+    assert starts() == (None, None)

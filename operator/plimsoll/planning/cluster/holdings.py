@@ -1,0 +1,33 @@
+"""What running jobs hold of the cluster, by queue, GPU type and node."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from plimsoll_placement.model import GpuType, Job, NodeName, QueueName
+
+Place = tuple[QueueName, GpuType, NodeName]
+"""The queue that jobs name, the GPU type that they hold, and the node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """The milli-GPUs held at each place, and their uncapped draw in milli-GPUs in typical use."""
+
+    gpu_milli: Mapping[Place, int]
+    draw_milli: Mapping[Place, int]
+
+
+def holdings(jobs: Iterable[Job]) -> Holdings:
+    """What jobs hold in the roles that they still have."""
+    gpus: dict[Place, int] = defaultdict(int)
+    draws: dict[Place, int] = defaultdict(int)
+    for job in jobs:
+        roles = {role.name: role for role in job.roles}
+        for assignment in (each for each in job.running if each.role in roles):
+            role = roles[assignment.role]
+            for name in assignment.nodes:
+                place = job.queue, assignment.gpu_type, name
+                gpus[place] += role.shape.gpu_milli
+                draws[place] += role.full_draw_milli
+    return Holdings(gpus, draws)
