@@ -11,6 +11,7 @@ from typing import Any, Literal
 from plimsoll_monitoring.thresholds import (
     API_ERROR_SHARE,
     DROPPED_SHARE,
+    LEDGER_SECONDS,
     NODE_FAILURES,
     PLAN_SECONDS,
     PREEMPTED_AT_LEAST,
@@ -222,6 +223,23 @@ ALERTS = (
         "Waiting will not help: the job, the queue or the cluster must change.",
     ),
     Alert(
+        "PlimsollOwesGuarantee",
+        "warning",
+        "max by (queue, gpu_type) (plimsoll_queue_gpus_owed) > 0",
+        "1h",
+        "Queue {{ $labels.queue }} lacks {{ $value }} guaranteed {{ $labels.gpu_type }}",
+        "Its jobs have waited for an hour for GPUs that the queue owns.",
+    ),
+    Alert(
+        "PlimsollServiceMissesLevel",
+        "warning",
+        "max by (namespace, name) (plimsoll_service_slo_objective_percent"
+        " - plimsoll_service_slo_attainment_percent) > 0",
+        "30m",
+        "InferenceJob {{ $labels.namespace }}/{{ $labels.name }} misses its service level",
+        "The share of requests that meet it is {{ $value | humanize }} points below its objective.",
+    ),
+    Alert(
         "PlimsollCannotBuyNodes",
         "warning",
         f"max by (pool) (plimsoll_node_failures) >= {NODE_FAILURES} and"
@@ -264,6 +282,14 @@ ALERTS = (
         "5m",
         "{{ $value }} agents see no sign of life from the operator",
         "They have restored, or will restore, their GPUs' default power limits.",
+    ),
+    Alert(
+        "PlimsollLedgerIsBehind",
+        "warning",
+        f"time() - max(plimsoll_ledger_accounted_until_timestamp_seconds) > {LEDGER_SECONDS}",
+        "5m",
+        "Usage of the last {{ $value | humanizeDuration }} is not in the ledger",
+        "The console cannot write it; what ends meanwhile without a trace stays unaccounted.",
     ),
 )
 

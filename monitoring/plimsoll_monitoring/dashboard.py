@@ -1,31 +1,33 @@
-"""The dashboard in Grafana's format: rows of panels on a grid of 24 columns."""
+"""A dashboard in Grafana's format: rows of panels on a grid of 24 columns."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from plimsoll_monitoring.agent_panels import AGENT_ROWS
-from plimsoll_monitoring.operator_panels import OPERATOR_ROWS
-from plimsoll_monitoring.panel import Panel, Query, Row
-from plimsoll_monitoring.power_panels import POWER_ROWS
-from plimsoll_monitoring.purchase_panels import PURCHASE_ROWS
-from plimsoll_monitoring.work_panels import WORK_ROWS
+from plimsoll_monitoring.panel import Board, Choice, Panel, Query, Row
 
 GRID = 24
 HEIGHTS = {"stat": 4, "timeseries": 8}
 WIDTHS = {"stat": 4, "timeseries": 8}
 SCHEMA_VERSION = 39
 """Written by Grafana 10.4; later versions read it."""
-_ROWS = (*WORK_ROWS, *PURCHASE_ROWS, *OPERATOR_ROWS, *POWER_ROWS, *AGENT_ROWS)
+TAG = "plimsoll"
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+_TO_THE_OTHERS = {
+    "type": "dashboards",
+    "title": "Plimsoll",
+    "tags": [TAG],
+    "includeVars": True,
+    "keepTime": True,
+}
 
 
-def dashboard() -> dict[str, Any]:
-    """The whole dashboard, for Grafana's provisioning, its import page and its sidecar."""
+def dashboard(board: Board) -> dict[str, Any]:
+    """A whole dashboard, for Grafana's provisioning, its import page and its sidecar."""
     return {
-        "uid": "plimsoll",
-        "title": "Plimsoll",
-        "description": "GPU jobs, the plans for them, and the health of the operator",
-        "tags": ["plimsoll", "kubernetes", "gpu"],
+        "uid": board.uid,
+        "title": board.title,
+        "description": board.description,
+        "tags": [TAG, "kubernetes", "gpu"],
         "schemaVersion": SCHEMA_VERSION,
         "version": 1,
         "editable": True,
@@ -33,9 +35,10 @@ def dashboard() -> dict[str, Any]:
         "refresh": "30s",
         "time": {"from": "now-6h", "to": "now"},
         "timezone": "",
-        "templating": {"list": [_datasource(), *_choices()]},
+        "links": [_TO_THE_OTHERS],
+        "templating": {"list": [_datasource(), *map(_choice, board.choices)]},
         "annotations": {"list": []},
-        "panels": list(_numbered(_laid_out(_ROWS))),
+        "panels": list(_numbered(_laid_out(board.rows))),
     }
 
 
@@ -43,18 +46,13 @@ def _datasource() -> dict[str, Any]:
     return {"name": "datasource", "type": "datasource", "query": "prometheus", "label": "Source"}
 
 
-def _choices() -> Iterator[dict[str, Any]]:
-    yield _choice("queue", "Queue", "plimsoll_running_jobs")
-    yield _choice("namespace", "Namespace of services", "plimsoll_service_wanted_replicas")
-
-
-def _choice(label: str, title: str, metric: str) -> dict[str, Any]:
+def _choice(choice: Choice) -> dict[str, Any]:
     return {
-        "name": label,
-        "label": title,
+        "name": choice.name,
+        "label": choice.title,
         "type": "query",
         "datasource": _SOURCE,
-        "query": {"query": f"label_values({metric}, {label})", "refId": label},
+        "query": {"query": f"label_values({choice.series}, {choice.label})", "refId": choice.name},
         "refresh": 2,  # whenever the time range changes
         "sort": 1,
         "includeAll": True,
@@ -71,14 +69,14 @@ def _laid_out(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
     for row in rows:
         yield _row(row, top)
         top += 1
-        left = 0
+        left = height = 0
         for panel in row.panels:
-            width, height = WIDTHS[panel.kind], HEIGHTS[panel.kind]
-            if left + width > GRID:
-                top, left = top + height, 0
-            yield _panel(panel, {"x": left, "y": top, "w": width, "h": height})
-            left += width
-        top += HEIGHTS[row.panels[-1].kind]
+            if left + WIDTHS[panel.kind] > GRID:
+                top, left, height = top + height, 0, 0
+            place = {"x": left, "y": top, "w": WIDTHS[panel.kind], "h": HEIGHTS[panel.kind]}
+            yield _panel(panel, place)
+            left, height = left + WIDTHS[panel.kind], max(height, HEIGHTS[panel.kind])
+        top += height
 
 
 def _numbered(panels: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:

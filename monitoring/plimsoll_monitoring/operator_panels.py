@@ -1,10 +1,42 @@
-"""The operator: the rows of plans, the API server, Prometheus and workers."""
+"""The operator: the rows of an overview, plans, the API server, Prometheus and workers."""
 
 from plimsoll_monitoring.expressions import quantiles, rate
 from plimsoll_monitoring.panel import Panel, Query, Row
 from plimsoll_monitoring.thresholds import PLAN_SECONDS, PROMETHEUS_SECONDS, STALE_SECONDS
 
 OPERATOR_ROWS = (
+    Row(
+        "Overview",
+        (
+            Panel(
+                "Leaders",
+                "Exactly one replica should lead.",
+                (Query("sum(plimsoll_leader)", ""),),
+                unit="none",
+                kind="stat",
+                alarm=2,
+            ),
+            Panel(
+                "Optimality gap",
+                "Gap of the last plan to the best proven bound.",
+                (Query("max(plimsoll_plan_gap_percent and plimsoll_leader == 1)", ""),),
+                unit="percent",
+                kind="stat",
+            ),
+            Panel(
+                "Jobs",
+                "Of all queues, running and waiting.",
+                (Query("sum(plimsoll_jobs)", ""),),
+                kind="stat",
+            ),
+            Panel(
+                "GPUs",
+                "All GPUs of the cluster.",
+                (Query("sum(plimsoll_gpus)", ""),),
+                kind="stat",
+            ),
+        ),
+    ),
     Row(
         "Plans",
         (
@@ -174,6 +206,12 @@ OPERATOR_ROWS = (
                         "{{query}} flawed: {{flaw}}",
                     ),
                 ),
+                unit="ops",
+            ),
+            Panel(
+                "Load measurements without result",
+                "Per second, by cause.",
+                (Query(f"sum by (gap) ({rate('plimsoll_load_gaps_total')})", "{{gap}}"),),
                 unit="ops",
             ),
             Panel(

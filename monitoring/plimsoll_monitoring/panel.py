@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Unit = Literal["short", "s", "percent", "ops", "watt", "none"]
+Unit = Literal["short", "s", "percent", "ops", "watt", "kwatth", "h", "currencyUSD", "none"]
 """Grafana's unit names, which decide how it prints numbers."""
 
 
@@ -36,3 +36,25 @@ class Row:
 
     title: str
     panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the reader chooses on a board: values of a label of some series, as `$name`."""
+
+    name: str
+    title: str
+    series: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A dashboard for one kind of reader; `name` is that of its file."""
+
+    name: str
+    uid: str
+    title: str
+    description: str
+    rows: tuple[Row, ...]
+    choices: tuple[Choice, ...] = ()

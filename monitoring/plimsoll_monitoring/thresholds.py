@@ -16,3 +16,5 @@ PREEMPTED_SHARE = 0.5
 """Of the admitted jobs, those preempted within the same hour."""
 PREEMPTED_AT_LEAST = 10
 """Preempted jobs in an hour; below it their share says little."""
+LEDGER_SECONDS = 900
+"""Since the end of what the ledger accounts for; it is written every minute."""

@@ -145,6 +145,24 @@ CASES = (
         minutes=90,
     ),
     Case(
+        "PlimsollOwesGuarantee",
+        {'plimsoll_queue_gpus_owed{queue="vision",gpu_type="NVIDIA-L4"}': "0x20 3x220"},
+        {'plimsoll_queue_gpus_owed{queue="vision",gpu_type="NVIDIA-L4"}': "0x31 3x50 0 3x160"},
+        minutes=90,
+    ),
+    Case(
+        "PlimsollServiceMissesLevel",
+        {
+            'plimsoll_service_slo_objective_percent{namespace="team",name="chat"}': "99x240",
+            'plimsoll_service_slo_attainment_percent{namespace="team",name="chat"}': "98.5x240",
+        },
+        {
+            'plimsoll_service_slo_objective_percent{namespace="team",name="chat"}': "99x240",
+            'plimsoll_service_slo_attainment_percent{namespace="team",name="chat"}': "99x240",
+            'plimsoll_service_slo_attainment_percent{namespace="team",name="new"}': "50x240",
+        },
+    ),
+    Case(
         "PlimsollCannotBuyNodes",
         {
             'plimsoll_node_failures{pool="spot"}': "0x30 1+1x30",
@@ -177,5 +195,10 @@ CASES = (
         "PlimsollAgentsHearNoOperator",
         {'plimsoll_agent_operator_alive{instance="c"}': "1x40 0x60"},
         {'plimsoll_agent_operator_alive{instance="c"}': "1x57 0x60"},
+    ),
+    Case(
+        "PlimsollLedgerIsBehind",
+        {"plimsoll_ledger_accounted_until_timestamp_seconds": "0+60x30 1800x60"},
+        {"plimsoll_ledger_accounted_until_timestamp_seconds": "0+60x41 2460x60"},
     ),
 )

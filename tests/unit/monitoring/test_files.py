@@ -1,57 +1,70 @@
-"""The alerts and the dashboard speak of metrics that there are, and lead to real pages."""
+"""The alerts and the dashboards speak of metrics that there are, and lead to real pages."""
 
 import json
 import re
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import pytest
-from prometheus_client import Histogram
+from prometheus_client import Histogram, Summary
 from prometheus_client.metrics import MetricWrapperBase
 
 from plimsoll.vocabulary import metrics as operator_metrics
 from plimsoll_agent import metrics as agent_metrics
+from plimsoll_console.ledger import metrics as ledger_metrics
 from plimsoll_monitoring.alerts import ALERTS, Alert
+from plimsoll_monitoring.boards import BOARDS
 from plimsoll_monitoring.dashboard import GRID, dashboard
 from plimsoll_monitoring.files import files
+from plimsoll_monitoring.panel import Board
 from support.project.alert_cases import CASES
 from support.project.pages import ROOT, anchors
 
 FOLDER = ROOT / "charts" / "plimsoll" / "files"
+Labels = dict[str, set[str]]
 SCRAPED = {"instance"}
 """Labels that Prometheus adds to all."""
 GROUPING = re.compile(r"\b(?:by|on) \(([^)]*)\)")
-SERIES = re.compile(r"\b(plimsoll_\w+)(?:\{([^}]*)\})?")
+OF_PROMETHEUS = {"ALERTS": {"alertname", "alertstate", "severity"}}
+"""Series that Prometheus itself makes, and their labels."""
+SERIES = re.compile(r"\b(plimsoll_\w+|ALERTS)(?:\{([^}]*)\})?")
+
+ON_DASHBOARDS = (operator_metrics, agent_metrics)
 
 
-def labels_by_series() -> dict[str, set[str]]:
-    """The labels of each series that the operator and agents serve, as the code declares them."""
-    found: dict[str, set[str]] = {}
-    for metric in (*vars(operator_metrics).values(), *vars(agent_metrics).values()):
+def labels_by_series(modules: Sequence[ModuleType] = (*ON_DASHBOARDS, ledger_metrics)) -> Labels:
+    """The labels of each series that is served, as the code declares them."""
+    found: Labels = {}
+    for metric in (each for module in modules for each in vars(module).values()):
         if not isinstance(metric, MetricWrapperBase):
             continue
         family = next(iter(metric.describe()))
         own = set(vars(metric)["_labelnames"])
         if isinstance(metric, Histogram):
             found |= {f"{family.name}_bucket": own | {"le"}, f"{family.name}_count": own}
+        elif isinstance(metric, Summary):
+            found |= {f"{family.name}_sum": own, f"{family.name}_count": own}
         else:
             suffix = "_total" if family.type == "counter" else ""
             found[f"{family.name}{suffix}"] = own
     return found
 
 
-def panels() -> list[dict[str, Any]]:
-    return [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+each_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+
+
+def panels(board: Board) -> list[dict[str, Any]]:
+    return [panel for panel in dashboard(board)["panels"] if panel["type"] != "row"]
+
+
+def shown(board: Board) -> list[str]:
+    return [target["expr"] for panel in panels(board) for target in panel["targets"]]
 
 
 def expressions() -> list[str]:
-    shown = [target["expr"] for panel in panels() for target in panel["targets"]]
-    return [*shown, *(alert.expression for alert in ALERTS)]
-
-
-def choices() -> dict[str, str]:
-    """What each choice on the dashboard is filled by."""
-    found = dashboard()["templating"]["list"]
-    return {each["name"]: each["query"]["query"] for each in found if each["type"] == "query"}
+    queries = (query for board in BOARDS for query in shown(board))
+    return [*queries, *(alert.expression for alert in ALERTS)]
 
 
 def test_the_chart_has_what_the_source_says() -> None:
@@ -60,7 +73,7 @@ def test_the_chart_has_what_the_source_says() -> None:
 
 @pytest.mark.parametrize("expression", expressions())
 def test_a_query_names_series_and_labels_that_there_are(expression: str) -> None:
-    known = labels_by_series()
+    known = labels_by_series() | OF_PROMETHEUS
     named = SERIES.findall(expression)
     assert named
     for name, selector in named:
@@ -71,23 +84,33 @@ def test_a_query_names_series_and_labels_that_there_are(expression: str) -> None
     assert grouped - {""} <= of_all | SCRAPED
 
 
+def bare(series: str) -> str:
+    return re.sub("_(bucket|count|sum)$", "", series)
+
+
 def test_all_that_is_reported_is_shown_somewhere() -> None:
-    shown = {name for each in expressions() for name, _ in SERIES.findall(each)}
-    bare = {name.removesuffix("_bucket").removesuffix("_count") for name in labels_by_series()}
-    assert bare == {name.removesuffix("_bucket").removesuffix("_count") for name in shown}
+    """All but the ledger's, which is the console's affair, and for which there is an alert."""
+    named = {name for each in expressions() for name, _ in SERIES.findall(each)}
+    named -= labels_by_series([ledger_metrics]).keys()
+    reported = labels_by_series(ON_DASHBOARDS) | OF_PROMETHEUS
+    assert {bare(name) for name in reported} == {bare(name) for name in named}
 
 
-def test_choices_are_filled_by_labels_that_there_are_and_are_used() -> None:
-    for label, query in choices().items():
-        metric, _, named = query.removeprefix("label_values(").removesuffix(")").partition(", ")
-        assert named == label
-        assert label in labels_by_series()[metric]
-        assert any(f"${label}" in each for each in expressions())
+@each_board
+def test_choices_are_filled_by_labels_that_there_are_and_are_used(board: Board) -> None:
+    for choice in board.choices:
+        ((metric, _),) = SERIES.findall(choice.series)
+        assert choice.label in labels_by_series()[metric]
+        assert all(f'{choice.label}=~"${choice.name}"' in each for each in shown(board))
+    chosen = re.findall(r"\$(\w+)", " ".join(shown(board)))
+    grafanas = {"__rate_interval", "__range"}
+    assert {*chosen} - grafanas == {choice.name for choice in board.choices}
 
 
-def test_no_panel_covers_another() -> None:
+@each_board
+def test_no_panel_covers_another(board: Board) -> None:
     cells: set[tuple[int, int]] = set()
-    for panel in dashboard()["panels"]:
+    for panel in dashboard(board)["panels"]:
         place = panel["gridPos"]
         assert place["x"] + place["w"] <= GRID
         mine = {
@@ -97,14 +120,23 @@ def test_no_panel_covers_another() -> None:
         }
         assert not mine & cells, panel["title"]
         cells |= mine
+    lines = {y for _, y in cells}
+    assert lines == {*range(max(lines) + 1)}, "there is a gap between panels"
 
 
-def test_each_panel_has_a_name_a_number_and_a_word_of_explanation() -> None:
-    titles = [panel["title"] for panel in panels()]
+@each_board
+def test_each_panel_has_a_name_a_number_and_a_word_of_explanation(board: Board) -> None:
+    titles = [panel["title"] for panel in panels(board)]
     assert len(set(titles)) == len(titles)
-    assert len({panel["id"] for panel in dashboard()["panels"]}) == len(dashboard()["panels"])
-    assert all(panel["description"].endswith(".") for panel in panels())
-    assert json.loads(files()["dashboard.json"]) == dashboard()
+    numbers = {panel["id"] for panel in dashboard(board)["panels"]}
+    assert len(numbers) == len(dashboard(board)["panels"])
+    assert all(panel["description"].endswith(".") for panel in panels(board))
+    assert json.loads(files()[f"dashboards/{board.name}.json"]) == dashboard(board)
+
+
+def test_boards_are_told_apart() -> None:
+    for differs in ("name", "uid", "title"):
+        assert len({getattr(board, differs) for board in BOARDS}) == len(BOARDS)
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
