@@ -129,6 +129,28 @@ def test_a_job_is_simulated_in_the_running_cluster_and_nothing_changes(
     assert (other["fate"], printed["gpuHoursLost"] > 0) == ("stops", True)
 
 
+def test_the_plan_of_the_running_cluster_is_that_of_the_operator(
+    scene: Scene, control_plane: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, waits = crowded(scene)
+    planned = asked(control_plane, capsys, "plan")
+    assert planned.status == 0, planned.err
+    jobs = {each["name"]: each for each in json.loads(planned.out)["jobs"]}
+    assert {name: each["action"] for name, each in jobs.items()} == {
+        "runs": "Keep",
+        "waits": "Hold",
+    }
+    assert jobs["waits"]["message"] == scene.status(waits)["message"]
+    new = a_training_job("new", gpus=2)
+    file = written(tmp_path, "new.yaml", new)
+    applied = asked(control_plane, capsys, "plan", "--live", "-f", file)
+    jobs = {each["name"]: each for each in json.loads(applied.out)["jobs"]}
+    assert jobs["new"]["place"][0]["nodes"] == {"crowded": 2}
+    refused = asked(control_plane, capsys, "plan", "--cluster", file)
+    assert (refused.status, refused.out) == (2, "")
+    assert "--cluster is a cluster in files" in refused.err
+
+
 @pytest.fixture
 def lister(scene: Scene) -> Iterator[str]:
     """A token with the right to list what plans depend on, and no other."""

@@ -1,4 +1,4 @@
-"""The chart's admission policies for workloads in a cluster, without Helm."""
+"""The chart's admission policies in a cluster, without Helm."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -6,10 +6,12 @@ from http import HTTPStatus
 
 import yaml
 
+from plimsoll_console.ledger.snapshots import CREATED_BY
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 from support.objects.batch_jobs import GATE
+from support.objects.manifests import training_job
 from support.objects.plain_jobs import a_plain_job
 from support.objects.pod_groups import a_grouped_pod
 from support.objects.workloads import COLLECTIONS, KINDS, a_workload_of, asking
@@ -20,6 +22,7 @@ _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _POLICY = f"{_ADMISSION}/mutatingadmissionpolicies"
 _BINDING = f"{_ADMISSION}/mutatingadmissionpolicybindings"
 _JOBS = "/apis/batch/v1/namespaces/{}/jobs"
+TRAINING_JOBS = "/apis/plimsoll.dev/v1alpha1/namespaces/{}/trainingjobs"
 _EFFECT_SECONDS = 30
 
 
@@ -49,6 +52,21 @@ def pods_policy(api: ApiServer) -> Generator[None]:
             lambda: is_gated(api.create(pods, probe)),
             timeout_seconds=_EFFECT_SECONDS,
             what="plain pods are held",
+        )
+        yield
+
+
+@contextmanager
+def created_by_policy(api: ApiServer) -> Generator[None]:
+    """Have the policy that says who created a job in force until the block ends."""
+    with _policy(api, "created-by"):
+        jobs = f"{TRAINING_JOBS.format('default')}?dryRun=All"
+        wait_until(
+            lambda: (
+                CREATED_BY in api.create(jobs, training_job())["metadata"].get("annotations", {})
+            ),
+            timeout_seconds=_EFFECT_SECONDS,
+            what="jobs say who created them",
         )
         yield
 

@@ -17,6 +17,7 @@ from plimsoll.cli.output.report import (
     QueueLine,
     Report,
     Summary,
+    gpus,
 )
 from plimsoll.observe.snapshot import JobName, JobView
 from plimsoll.planning.actions import Action, Plan
@@ -63,11 +64,6 @@ def _rounded_up(percent: float) -> float:
 def _order(line: JobLine) -> tuple[bool, int, str, str, str]:
     priority = line.priority or 0
     return line.priority is None, -priority, line.name, line.namespace, line.kind
-
-
-def gpus(milli: int) -> float:
-    """Milli-GPUs as GPUs; an int if they are whole."""
-    return milli / 1000 if milli % 1000 else milli // 1000
 
 
 def _has_its_place(line: JobLine) -> bool:

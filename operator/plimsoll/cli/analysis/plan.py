@@ -1,4 +1,4 @@
-"""The output of `plimsoll plan`: a plan from files."""
+"""The output of `plimsoll plan`: a plan from files, or for a running cluster."""
 
 import argparse
 import sys
@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from plimsoll.cli.analysis.fates import report
 from plimsoll.cli.analysis.trial import trial
-from plimsoll.cli.inputs.sources import Described, described
+from plimsoll.cli.inputs.live import live
+from plimsoll.cli.inputs.sources import Described, before_and_after, described
 from plimsoll.cli.output.printing import FORMATS
 from plimsoll.cli.output.writing import width
 from plimsoll.errors import BadInput
@@ -15,14 +16,24 @@ from plimsoll_placement.effort import Effort
 
 def planned(options: argparse.Namespace) -> str:
     """The plan in the requested format. Raises BadInput."""
-    if not options.cluster and not options.filename:
-        raise BadInput(["nothing to plan: give a cluster with --cluster and jobs with -f"])
     now = datetime.now(UTC)
-    given = described(options.cluster, options.filename, now)
+    given = _given(options, now)
     if options.verbose:
         sys.stderr.write(_passed_over(given))
     limit = None if options.time_limit is None else Effort(options.time_limit)
     return FORMATS[options.output](report(trial(given.objects, now, limit)), width())
+
+
+def _given(options: argparse.Namespace, now: datetime) -> Described:
+    """What the options describe: files alone, unless a running cluster is asked for."""
+    named = options.live or options.kubeconfig or options.context
+    if options.cluster and named:
+        option = "--live, --kubeconfig and --context"
+        raise BadInput([f"--cluster is a cluster in files: omit it, or omit {option}"])
+    if options.cluster or (options.filename and not named):
+        return described(options.cluster, options.filename, now)
+    found = live(options.kubeconfig, options.context, otherwise="or read a file with --cluster")
+    return before_and_after((), options.filename, now, live=found, may_be_empty=True)[1]
 
 
 def _passed_over(given: Described) -> str:

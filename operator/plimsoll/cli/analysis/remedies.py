@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
+from plimsoll.acting.conditions.speeds import speeds_of
 from plimsoll.cli.analysis.fates import places, report
 from plimsoll.cli.analysis.trial import Trial
+from plimsoll.cli.jobs.speeds import speeds
 from plimsoll.cli.output.report import JobLine, Place
-from plimsoll.cli.output.results import EarliestStart, GivingWay, Lost, Remedy, Why
+from plimsoll.cli.output.results import EarliestStart, GivingWay, Lost, Remedy, Speed, Why
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -60,10 +62,18 @@ class Explaining:
         line = self.line(view)
         if line is None:
             return None
-        asking = self._asking(view, line)
+        asking, fast = self._asking(view, line), _speeds(view)
         if asking is None:
-            return Why(line)
-        return Why(line, self._remedies(asking, most), *self._otherwise(line, asking))
+            return Why(line, speeds=fast)
+        remedies = self._remedies(asking, most)
+        return Why(line, remedies, *self._otherwise(line, asking), speeds=fast)
+
+    def earliest_start(self, view: JobView) -> EarliestStart | None:
+        """When a job that waits could start; None if it does not wait, or that is not known."""
+        line = self.line(view)
+        asking = self._asking(view, line) if line is not None and not line.place else None
+        start = explain.earliest_start(self._again, asking, self._ends) if asking else None
+        return self._start(start) if start else None
 
     def _asking(self, view: JobView, line: JobLine) -> Job | None:
         """What the job still asks for; None if nothing."""
@@ -105,6 +115,12 @@ class Explaining:
             after=tuple(map(str, start.after)),
             in_turn_at=None if in_turn is None else now + timedelta(seconds=in_turn),
         )
+
+
+def _speeds(view: JobView) -> tuple[Speed, ...]:
+    """The speeds that the plan takes a job to have."""
+    job = view.training
+    return () if job is None else speeds(job, speeds_of(job))
 
 
 def job_of(trial: Trial, view: JobView) -> Job:

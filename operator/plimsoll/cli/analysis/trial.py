@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from plimsoll.cli.analysis.purchasing import purchases_after
+from plimsoll.cli.output.progress import slow
 from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
@@ -31,9 +32,10 @@ class Trial:
 def trial(objects: Objects, now: datetime, limit: Effort | None) -> Trial:
     """The plan for these objects; without a limit the search takes what the policy allows."""
     started = time.perf_counter()
-    snapshot = Observer().snapshot(objects, now)
-    plan_input = plan_input_of(snapshot, ProblemBuilder())
-    result = PlanResult(plan_input, solve_lean(plan_input.problem, limit or effort(snapshot)))
-    plan = plan_of(snapshot, result)
-    bought = purchases_after(snapshot, result)
+    with slow("planning"):
+        snapshot = Observer().snapshot(objects, now)
+        plan_input = plan_input_of(snapshot, ProblemBuilder())
+        result = PlanResult(plan_input, solve_lean(plan_input.problem, limit or effort(snapshot)))
+        plan = plan_of(snapshot, result)
+        bought = purchases_after(snapshot, result)
     return Trial(snapshot, result, plan, bought, time.perf_counter() - started)

@@ -7,6 +7,7 @@ from plimsoll.cli.inputs.options import ORIGINS, add_namespace, add_origins, add
 
 NAME = "explain"
 ABOUT = "explain why a job waits, and what would let it run"
+EXAMPLE = "train -n team"
 _MORE = f"""\
 JOB is a name, preceded by its kind if needed: tj/train, ij/chat, or in full
 TrainingJob/team/train.

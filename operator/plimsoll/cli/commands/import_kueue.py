@@ -6,6 +6,7 @@ import sys
 
 NAME = "import"
 ABOUT = "turn another scheduler's queues into Plimsoll's"
+EXAMPLE = "kueue >queues.yaml"
 _KUEUE = "turn Kueue's queues and flavors into JobQueues and GPUPools"
 _MORE = """\
 Reads ClusterQueues, Cohorts, LocalQueues, ResourceFlavors, Topologies and

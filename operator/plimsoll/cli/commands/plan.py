@@ -3,11 +3,16 @@
 import argparse
 import sys
 
-from plimsoll.cli.inputs.options import seconds
+from plimsoll.cli.inputs.options import add_connection, add_output, seconds
 
 NAME = "plan"
-ABOUT = "show the plan that the operator would make, from files"
+ABOUT = "show the plan that the operator would make, of a cluster or of files"
+EXAMPLE = "--live -f job.yaml"
 _MORE = """\
+Without --cluster and -f, the plan is that of your running cluster as it is now;
+with --live, --kubeconfig or --context, -f is applied to it; -f alone describes
+all that there is. The cluster is only listed; nothing is written or changed.
+
 PATH is a YAML or JSON file with any number of manifests, a folder of such
 files, or - for standard input. A plan depends on Nodes, Pods, Namespaces,
 PriorityClasses, PodDisruptionBudgets, Plimsoll's own kinds, the workloads they
@@ -16,20 +21,26 @@ Objects from -f are applied to those from --cluster, and replace objects of the
 same name.
 
 examples:
+  plimsoll plan
+      what the operator would decide in your cluster now
+
+  plimsoll plan --live -f job.yaml
+      what would happen to a job, and to all others, in your cluster
+
   plimsoll plan --cluster examples/cluster.yaml -f examples/
       plan the examples
 
   KINDS=ns,nodes,pods,priorityclasses,pdb,plimsoll,jobs,deployments,statefulsets
   kubectl get $KINDS -A -o json >cluster.json
   plimsoll plan --cluster cluster.json -f job.yaml
-      what would happen to a job, and to all others, in the real cluster
+      the same where only kubectl reaches the cluster
 
   kubectl get $KINDS -A -o json | plimsoll plan --cluster - -o json
       the plan for the real cluster as it is now, as JSON
 
 exit status:
   0 if there is a plan, even if jobs wait;
-  2 if the files or options cannot be used.
+  2 if the files, options or cluster cannot be used.
 """
 
 
@@ -52,12 +63,10 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         help="what to apply to it: jobs, or anything else to try out",
     )
     parser.add_argument(
-        "-o",
-        "--output",
-        choices=("table", "json", "yaml"),
-        default="table",
-        help="output format (default: table)",
+        "--live", action="store_true", help="apply -f to the running cluster, as kubectl would"
     )
+    add_connection(parser)
+    add_output(parser)
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",

@@ -7,6 +7,7 @@ from plimsoll.cli.inputs.options import add_output
 
 NAME = "replay"
 ABOUT = "make the plan of a snapshot again and explain it"
+EXAMPLE = "snapshot.json"
 _MORE = """\
 FILE is a snapshot written by the operator (see its setting
 PLIMSOLL_SNAPSHOT_DIR). The plan is made from the same objects, for the same

@@ -7,6 +7,7 @@ from plimsoll.cli.inputs.options import ORIGINS, add_origins, add_output
 
 NAME = "simulate"
 ABOUT = "show what applying a job would do to it and to all others"
+EXAMPLE = "-f job.yaml"
 _MORE = f"""\
 PATH is a file of manifests, a folder of such files, or - for standard input.
 Two plans are compared: one for the cluster as it is, one with PATH applied.

@@ -9,6 +9,7 @@ from plimsoll.cli.inputs.options import add_origins, add_output, seconds
 
 NAME = "simulate-trace"
 ABOUT = "live through recorded jobs on a copy of a cluster, in simulated time"
+EXAMPLE = "--cluster cluster.json --jobs last-week.csv"
 _MORE = """\
 The operator itself plans the jobs, on a copy of the cluster in memory that is
 empty at first and whose time passes as fast as it can be worked out. The report

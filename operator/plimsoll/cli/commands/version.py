@@ -7,6 +7,7 @@ from importlib import metadata
 
 NAME = "version"
 ABOUT = "show the version of this program"
+EXAMPLE = ""
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:

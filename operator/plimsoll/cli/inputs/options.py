@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections.abc import Sequence
 
 ORIGINS = """\
 Without --snapshot and --cluster, the cluster of your kubeconfig is used, as
@@ -23,16 +24,37 @@ def add_origins(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="manifests of the cluster's objects, as for plimsoll plan",
     )
+    add_connection(parser)
+
+
+def add_connection(parser: argparse.ArgumentParser) -> None:
+    """Add the options that select a running cluster, as kubectl's do."""
     parser.add_argument("--kubeconfig", metavar="FILE", help="kubeconfig file to use")
     parser.add_argument("--context", metavar="NAME", help="kubeconfig context to use")
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_scope(parser: argparse.ArgumentParser, *, standard: str = "the context's") -> None:
+    """Add the options that select namespaces of a running cluster, as kubectl's do."""
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument("-n", "--namespace", metavar="NAME", help=f"namespace (default: {standard})")
+    scope.add_argument("-A", "--all-namespaces", action="store_true", help="all namespaces")
+
+
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    """Add the option that shows each change."""
+    parser.add_argument(
+        "-w", "--watch", action="store_true", help="show it again after each change, until ^C"
+    )
+
+
+def add_output(
+    parser: argparse.ArgumentParser, formats: Sequence[str] = ("table", "json", "yaml")
+) -> None:
     """Add the option that selects the output format."""
     parser.add_argument(
         "-o",
         "--output",
-        choices=("table", "json", "yaml"),
+        choices=formats,
         default="table",
         help="output format (default: table)",
     )

@@ -9,9 +9,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from plimsoll.cli.cluster.refusals import explained
 from plimsoll.cli.inputs.core_objects import core_object
 from plimsoll.cli.inputs.entries import pruned
-from plimsoll.cli.inputs.live import explained
 from plimsoll.cli.inputs.manifests import Manifest, Origin, manifests
 from plimsoll.cli.kueue.notes import Note
 from plimsoll.cli.kueue.objects import (

@@ -14,13 +14,14 @@ from plimsoll.api.refusal_text import refusals
 from plimsoll.cli.kueue.capacity import Key, quotas_of, shares, with_gpus
 from plimsoll.cli.kueue.given import Given, given
 from plimsoll.cli.kueue.gpu_types import Counted, GpuTypes
-from plimsoll.cli.kueue.notes import Note, note, one_line, title
+from plimsoll.cli.kueue.notes import Note, note, title
 from plimsoll.cli.kueue.objects import ClusterQueue, LocalQueue
 from plimsoll.cli.kueue.policies import local_queue_notes, policy_notes
 from plimsoll.cli.kueue.pools import gpu_pool, overlap_notes, pool_notes
 from plimsoll.cli.kueue.priorities import priority_class, priority_note
 from plimsoll.cli.kueue.queues import access_notes, job_queue, weights
 from plimsoll.cli.kueue.tree import Member, tree
+from plimsoll.naming import one_line
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 
 Raw = dict[str, Any]

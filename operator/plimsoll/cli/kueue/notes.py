@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from plimsoll.cli.kueue.objects import KueueObject
+from plimsoll.naming import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +15,6 @@ class Note:
 
     def __str__(self) -> str:
         return one_line(f"{self.subject}: {self.what}")
-
-
-def one_line(text: str) -> str:
-    """The text as a comment can hold it: printable, on one line. It may contain anything."""
-    return "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
 
 
 def note(of: KueueObject, what: str) -> Note:

@@ -2,11 +2,11 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from plimsoll.cli.output.printing import place_text
 from plimsoll.cli.output.report import JobLine, Place
-from plimsoll.cli.output.results import EarliestStart, GivingWay, Lost, Remedy, Why
+from plimsoll.cli.output.results import EarliestStart, GivingWay, Lost, Remedy, Speed, Why
 from plimsoll.naming import first_few
 
 _MOST_NAMED = 4
@@ -38,6 +38,8 @@ def why_lines(why: Why) -> Iterator[str]:
         yield f"  no room for {why.job.missing}"
     if why.job.purchase is not None:
         yield f"  {why.job.purchase.message}"
+    if why.speeds:
+        yield f"  speed: {speeds_text(why.speeds)}"
     if why.remedies:
         yield ""
         yield from _remedies(why.remedies)
@@ -65,6 +67,19 @@ def spots(places: Sequence[Place]) -> str:
         f"{each.role}: {place_text(each)}" if len(roles) > 1 else place_text(each)
         for each in places
     )
+
+
+def speeds_text(speeds: Sequence[Speed]) -> str:
+    """How fast a job is on each GPU type, and what that rests on, in one line."""
+    return "; ".join(map(_speed, speeds))
+
+
+def _speed(speed: Speed) -> str:
+    parts = [f"{speed.percent} % of the fastest"] if speed.percent is not None else []
+    if speed.rate is not None:
+        noun = "worker" if speed.workers == 1 else "workers"
+        parts.append(f"{speed.rate:,.4g} {speed.unit} a second on {speed.workers} {noun}")
+    return f"{speed.accelerator_type} {', '.join([*parts, speed.basis.lower()])}"
 
 
 def _remedies(remedies: Sequence[Remedy]) -> Iterator[str]:
@@ -140,3 +155,8 @@ def hours(gpu_hours: float) -> str:
 def moment(at: datetime) -> str:
     """A time for people, to the minute."""
     return at.strftime("%Y-%m-%d %H:%M %Z")
+
+
+def second(at: datetime) -> str:
+    """A time for people, to the second."""
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -13,6 +13,11 @@ class Line(msgspec.Struct, frozen=True, rename="camel"):
     """A part of a report; in JSON its fields are named like those of the API."""
 
 
+def gpus(milli: int) -> float:
+    """Milli-GPUs as GPUs; an int if they are whole."""
+    return milli / 1000 if milli % 1000 else milli // 1000
+
+
 class Place(Line, frozen=True):
     """Where a role's pods are on one GPU type, with GPUs by node."""
 

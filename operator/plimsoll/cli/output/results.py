@@ -58,13 +58,32 @@ class EarliestStart(Line, frozen=True):
     in_turn_at: datetime | None
 
 
+class Speed(Line, frozen=True):
+    """How fast a job is taken to be on a GPU type, and on what `basis`, as in its status.
+
+    `percent`: with the fewest workers, of the speed on the fastest type. `rate`: in `unit` of work
+    per second on so many `workers`, if known.
+    """
+
+    accelerator_type: str
+    basis: str
+    unit: str
+    percent: int | None = None
+    workers: int | None = None
+    rate: float | None = None
+
+
 class Why(Line, frozen=True):
-    """Everything known about a job; all but `job` apply to jobs that wait or lack replicas."""
+    """Everything known about a job.
+
+    All but `job` and `speeds` apply to jobs that wait or lack replicas.
+    """
 
     job: JobLine
     remedies: tuple[Remedy, ...] = ()
     giving_way: GivingWay | None = None
     earliest_start: EarliestStart | None = None
+    speeds: tuple[Speed, ...] = ()
 
 
 class Moved(Line, frozen=True):

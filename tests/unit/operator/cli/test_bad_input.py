@@ -175,10 +175,13 @@ def test_a_cluster_without_nodes_is_no_cluster(
     assert "there is no Node in the files: add the cluster's with --cluster" in ran.err
 
 
-def test_without_files_there_is_nothing_to_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    ran = plan(capsys)
+def test_without_files_and_cluster_there_is_nothing_to_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran = plan(capsys, "--kubeconfig", str(tmp_path / "none"))
     assert ran.status == 2
-    assert "give a cluster with --cluster and jobs with -f" in ran.err
+    assert "no cluster configured: " in ran.err
+    assert "name one with --kubeconfig and --context, or read a file with --cluster" in ran.err
 
 
 @pytest.mark.parametrize("limit", ["-1", "soon", "inf", "nan"])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100
 from support.clusters.recorded_clusters import (
     NODE,
     URGENT,
@@ -14,7 +15,7 @@ from support.clusters.recorded_clusters import (
     a_running_job,
     a_snapshot,
 )
-from support.objects.job_manifests import a_policy
+from support.objects.job_manifests import a_policy, without_speeds
 from support.objects.manifests import H100, edited, job_queue
 from support.programs.cli_runs import Ran, run, written
 
@@ -135,6 +136,26 @@ def test_for_a_job_that_runs_it_is_explained_where(
     assert "priority 1000): Keep" in out
     assert f"runs: 6 × {H100} on node-1" in out
     assert "let it run" not in out
+
+
+def test_speeds_that_nobody_stated_are_said_to_be_assumed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [NODE, fake_node("node-2", A100, gpus=8)]
+    silent = without_speeds(a_job("silent", 4))
+    file = a_snapshot(tmp_path, *nodes, silent)
+    printed = json.loads(run(capsys, "explain", "silent", "--snapshot", file, "-o", "json").out)
+    found = {each["acceleratorType"]: each for each in printed["speeds"]}
+    assert {kind: each["basis"] for kind, each in found.items()} == {
+        A100: "Assumed",
+        H100: "Assumed",
+    }
+    assert found[H100]["percent"] == 100 > found[A100]["percent"]
+    out = run(capsys, "explain", "silent", "--snapshot", file).out
+    assert f"{H100} 100 % of the fastest, assumed" in out
+    new = written(tmp_path, "new.yaml", without_speeds(a_job("new", 4)))
+    out = run(capsys, "simulate", "-f", new, "--snapshot", file).out
+    assert f"{H100} 100 % of the fastest, assumed" in out
 
 
 def test_manifests_do_as_well_as_a_snapshot(

@@ -19,7 +19,16 @@ def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["plan"], ["explain"], ["simulate"], ["simulate-trace"], ["replay"], ["version"]],
+    [
+        [],
+        ["plan"],
+        ["explain"],
+        ["simulate"],
+        ["simulate-trace"],
+        ["replay"],
+        ["usage"],
+        ["version"],
+    ],
 )
 def test_help_fits_a_terminal_of_80_columns(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,1 @@
+"""Read a running cluster for commands that show it, once or as it changes."""

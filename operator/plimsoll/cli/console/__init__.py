@@ -1,0 +1,1 @@
+"""Reach the console from a terminal, with the user's own rights."""

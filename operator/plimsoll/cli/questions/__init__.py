@@ -1,0 +1,1 @@
+"""The questions that commands ask of a running cluster: which objects, and how they are shown."""
