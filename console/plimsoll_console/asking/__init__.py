@@ -1,0 +1,1 @@
+"""Questions about the plan: why a job waits, and what would change if it were different."""

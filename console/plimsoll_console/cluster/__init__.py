@@ -1,0 +1,1 @@
+"""The console's own view of the cluster."""

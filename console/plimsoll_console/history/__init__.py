@@ -1,0 +1,1 @@
+"""What has changed in the last hours, in memory."""

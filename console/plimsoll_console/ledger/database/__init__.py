@@ -1,0 +1,1 @@
+"""The ledger's rows in SQLite or PostgreSQL."""

@@ -1,0 +1,1 @@
+"""HTTP: the page, the JSON API, and its stream of changes."""

@@ -1,0 +1,1 @@
+"""What each view shows: from a snapshot and a user's rights to messages in JSON."""
