@@ -29,6 +29,7 @@ COPY operator operator
 COPY placement placement
 COPY simulator simulator
 COPY agent agent
+COPY console console
 RUN python3 -m pip --python /opt/build/bin/python wheel --no-cache-dir --no-deps \
       --no-build-isolation --wheel-dir /wheels . \
  && python3 -m pip --python /opt/plimsoll/bin/python install --no-cache-dir --no-deps /wheels/*.whl \
@@ -50,5 +51,5 @@ ENV PATH=/opt/plimsoll/bin:$PATH \
     USER=plimsoll
 # A number, for with a name Kubernetes cannot tell that it is not root.
 USER 65532:65532
-EXPOSE 8080 8081
+EXPOSE 8080 8081 8090
 ENTRYPOINT ["kopf", "run", "--module", "plimsoll.main", "--standalone", "--all-namespaces", "--log-format", "json"]

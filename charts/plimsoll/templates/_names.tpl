@@ -43,6 +43,24 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{- define "plimsoll.consoleName" -}}
+{{- printf "%s-console" (include "plimsoll.name" .) -}}
+{{- end -}}
+
+{{/* What selects the console's pods; the operator's own selector must not. */}}
+{{- define "plimsoll.consoleSelectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}-console
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "plimsoll.consoleLabels" -}}
+{{ include "plimsoll.consoleSelectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: plimsoll
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
 {{- define "plimsoll.image" -}}
 {{- with .Values.image -}}
 {{- if .digest -}}

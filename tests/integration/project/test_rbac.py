@@ -24,7 +24,7 @@ from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
 from plimsoll_devcluster.karpenter.instance_types import ONE_L4
 from plimsoll_devcluster.karpenter.process import NODE_CLAIMS, Karpenter
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_devcluster.processes.credentials import write_secret
+from plimsoll_devcluster.processes.credentials import kubeconfig, write_secret
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.proxies.fault_kinds import Armed, Fault
 from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
@@ -105,7 +105,7 @@ async def operator_behind(
     """Run the operator with the rights of the token; how else one could ask with these, and it."""
     async with proxy.running() as door:
         config = folder / "kubeconfig"
-        write_secret(config, kubeconfig(door.server, token))
+        write_secret(config, kubeconfig(server=door.server, certificate=None, token=token))
         environment = {
             "KUBECONFIG": str(config),
             "PLIMSOLL_NAMESPACE": namespace,
@@ -122,19 +122,6 @@ async def operator_behind(
             raise
         finally:
             await asyncio.to_thread(operator.kill)
-
-
-def kubeconfig(server: str, token: str) -> str:
-    user = {"name": "operator", "user": {"token": token}}
-    context = {"name": "door", "context": {"cluster": "door", "user": "operator"}}
-    return yaml.safe_dump(
-        {
-            "clusters": [{"name": "door", "cluster": {"server": server}}],
-            "users": [user],
-            "contexts": [context],
-            "current-context": "door",
-        }
-    )
 
 
 def drained_service() -> dict[str, Any]:

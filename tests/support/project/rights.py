@@ -41,6 +41,17 @@ def own_rules() -> list[dict[str, Any]]:
     return [rule for name in names for rule in rules_in(_FILES / f"{name}-rules.yaml")]
 
 
+def console_rules() -> list[dict[str, Any]]:
+    """Return what the console may do in the whole cluster if it may read all that it can."""
+    names = ("console", "console-adoption", "console-provisioning")
+    return [rule for name in names for rule in rules_in(_FILES / f"{name}-rules.yaml")]
+
+
+def consoles_own_rules() -> list[dict[str, Any]]:
+    """Return what the console may do in its own namespace if it may read all that it can."""
+    return rules_in(_FILES / "console-provisioning-request-rules.yaml")
+
+
 def granted(rules: Iterable[dict[str, Any]]) -> set[Right]:
     """Return what rules grant, right by right."""
     return {

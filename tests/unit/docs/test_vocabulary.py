@@ -8,6 +8,9 @@ from plimsoll.observe.measured.xid import HARDWARE_XIDS
 from plimsoll.settings import PREFIX, Settings
 from plimsoll.vocabulary import metrics as operator_metrics
 from plimsoll.vocabulary.reasons import Reason
+from plimsoll_console import settings as console
+from plimsoll_console.ledger import metrics as ledger_metrics
+from plimsoll_console.notifications import metrics as notification_metrics
 from support.project.pages import ROOT, rows
 
 DOCS = ROOT / "docs"
@@ -46,7 +49,9 @@ def test_the_runbook_has_a_word_on_each_reason_that_needs_one() -> None:
 
 
 def metrics() -> list[MetricWrapperBase]:
-    return [each for each in vars(operator_metrics).values() if isinstance(each, MetricWrapperBase)]
+    modules = (operator_metrics, ledger_metrics, notification_metrics)
+    known = [each for module in modules for each in vars(module).values()]
+    return [each for each in known if isinstance(each, MetricWrapperBase)]
 
 
 def family(metric: MetricWrapperBase) -> Metric:
@@ -79,7 +84,11 @@ def test_all_our_metrics_are_in_the_vocabulary() -> None:
 
 def test_each_setting_is_listed_with_its_default() -> None:
     listed = {name: cells[0].strip("`") for name, cells in rows(DOCS / "reference" / "settings.md")}
-    fields = {PREFIX + name.upper(): field for name, field in Settings.model_fields.items()}
+    fields = {
+        prefix + name.upper(): field
+        for prefix, program in ((PREFIX, Settings), (console.PREFIX, console.Settings))
+        for name, field in program.model_fields.items()
+    }
     assert listed.keys() == fields.keys()
     fixed = {
         name: f"{field.default}" for name, field in fields.items() if field.default_factory is None
