@@ -1,0 +1,1 @@
+"""A year of jobs for the ledger, and what is asked of it then."""

@@ -1,0 +1,1 @@
+"""What only the benchmark of the console's page needs."""
