@@ -60,6 +60,26 @@ AGENTS: dict[str, tuple[str, ...]] = {
     "labelled": ("agent.podLabels.a=b", "agent.podAnnotations.c=d", "imagePullSecrets[0].name=a"),
     "patient": ("agent.operatorTimeoutSeconds=3600", "logLevel=DEBUG"),
 }
+CONSOLES: dict[str, tuple[str, ...]] = {
+    "as it is": (),
+    "with a certificate": ("console.tlsSecretName=console-tls", "console.audiences[0]=console"),
+    "closed": ("console.from[0].podSelector.matchLabels.a=b", "console.historyHours=12"),
+    "with a ledger": ("console.ledger.enabled=true", "console.ledger.gramsPerKWh=380"),
+    "with a ledger elsewhere": (
+        "console.ledger.enabled=true",
+        "console.ledger.databaseSecretName=ledger",
+    ),
+    "with notifications": (
+        *("console.ledger.enabled=true", "console.notifications.url=https://hooks.example.com"),
+        *("console.notifications.secretName=webhook", "console.notifications.types={failed}"),
+    ),
+    "placed": ("console.nodeSelector.a=b", "console.tolerations[0].key=a"),
+    "settings": ("console.env[0].name=PLIMSOLL_CONSOLE_MOST_VIEWERS", "console.env[0].value=9"),
+    "of all that may be watched": (
+        *("provisioning.enabled=true", "provisioning.provisioningRequests=true"),
+        *("rbac.targets[0].apiGroup=example.com", "rbac.targets[0].resource=things"),
+    ),
+}
 WRONG = {
     "unknown": "replicas=2",
     "no number": "replicaCount=two",
@@ -70,6 +90,9 @@ WRONG = {
     "what a value sets": "env[0].name=PLIMSOLL_ADOPTS_JOBS",
     "unknown within": "snapshots.folder=/tmp",
     "too impatient": "agent.operatorTimeoutSeconds=1",
+    "what a value of the console sets": "console.env[0].name=PLIMSOLL_CONSOLE_PORT",
+    "unknown within the console": "console.replicas=2",
+    "no event": "console.notifications.types={begun}",
 }
 
 
@@ -149,6 +172,50 @@ def test_an_agent_has_one_capability_and_an_account_of_its_own(values: tuple[str
     assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC", "volumes"}
     assert pod["serviceAccountName"] != pod_of(documents)["serviceAccountName"]
     assert container["image"] == pod_of(documents)["containers"][0]["image"]
+
+
+@pytest.mark.parametrize("values", CONSOLES.values(), ids=CONSOLES.keys())
+def test_a_console_has_no_privileges_and_rights_of_its_own_to_read(values: tuple[str, ...]) -> None:
+    given = ("console.enabled=true", *values)
+    assert "0 chart(s) failed" in run("helm", "lint", "--strict", CHART, *settings(given))
+    documents = rendered(*given)
+    operator, console = of_kind(documents, "Deployment")
+    if "console" in operator["metadata"]["name"]:
+        operator, console = console, operator
+    template = console["spec"]["template"]
+    pod, labels = template["spec"], template["metadata"]["labels"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["command"] == ["plimsoll-console"]
+    assert not operator["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    (service,) = (
+        each for each in of_kind(documents, "Service") if "console" in each["metadata"]["name"]
+    )
+    assert service["spec"]["selector"].items() <= labels.items()
+    account = pod["serviceAccountName"]
+    bindings = [*of_kind(documents, "ClusterRoleBinding"), *of_kind(documents, "RoleBinding")]
+    bound = {each["roleRef"]["name"] for each in bindings if names_account(each, account)}
+    assert bound == {account}
+    roles = [*of_kind(documents, "ClusterRole"), *of_kind(documents, "Role")]
+    rules = [
+        rule for role in roles if role["metadata"]["name"] == account for rule in role["rules"]
+    ]
+    changing = {
+        resource
+        for rule in rules
+        if not {*rule["verbs"]} <= {"get", "list", "watch"}
+        for resource in rule["resources"]
+    }
+    assert changing == {"subjectaccessreviews", "tokenreviews"}
+
+
+def names_account(binding: dict[str, Any], account: str) -> bool:
+    return any(subject["name"] == account for subject in binding["subjects"])
 
 
 def test_the_agents_policy_is_for_the_account_that_they_run_as() -> None:
@@ -250,11 +317,16 @@ def test_alerts_lead_to_where_the_runbook_is_kept() -> None:
     assert all(link.startswith(f"{place}#") for link in links)
 
 
-def test_the_dashboard_is_the_one_that_is_tested() -> None:
-    (found,) = of_kind(rendered("metrics.dashboard.enabled=true"), "ConfigMap")
-    assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
-    written = json.loads((CHART / "files" / "dashboard.json").read_text())
-    assert json.loads(found["data"]["plimsoll.json"]) == written
+def test_the_dashboards_are_those_that_are_tested() -> None:
+    found = of_kind(rendered("metrics.dashboard.enabled=true"), "ConfigMap")
+    assert all(each["metadata"]["labels"]["grafana_dashboard"] == "1" for each in found)
+    texts = {name: text for each in found for name, text in each["data"].items()}
+    written = {
+        f"plimsoll-{file.name}": json.loads(file.read_text())
+        for file in (CHART / "files" / "dashboards").iterdir()
+    }
+    assert len(found) == len(written) > 1
+    assert {name: json.loads(text) for name, text in texts.items()} == written
 
 
 def test_a_network_policy_closes_what_it_is_told_to() -> None:
@@ -298,6 +370,10 @@ def test_only_what_is_asked_for_is_there() -> None:
         monitored = rendered("agent.enabled=true", f"metrics.{monitor}.enabled=true")
         names = {each["metadata"]["name"] for each in of_kind(monitored, "PodMonitor")}
         assert "plimsoll-agent" in names
+    for monitor, kind in (("podMonitor", "PodMonitor"), ("serviceMonitor", "ServiceMonitor")):
+        monitored = rendered("console.enabled=true", f"metrics.{monitor}.enabled=true")
+        names = {each["metadata"]["name"] for each in of_kind(monitored, kind)}
+        assert names == {"plimsoll", "plimsoll-console"}
     closed = rendered("agent.enabled=true")
     assert len(of_kind(closed, "NetworkPolicy")) == 2
     roles = {each["metadata"]["name"] for each in of_kind(rendered(), "ClusterRole")}

@@ -1,6 +1,5 @@
 """The chart in a real cluster: what runs, with which rights, how it is changed and taken away."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 import yaml
 
 from harness.commands import run
+from harness.confinement import NOBODY, seen_from_within
 from harness.deployed_operator import DeployedOperator
 from harness.gpu_nodes import Nodes
 from harness.real_cluster import RealCluster
@@ -38,41 +38,18 @@ def test_metrics_are_served_by_the_service(cluster: RealCluster, release: Releas
     assert "plimsoll_loop_seconds_count" in cluster.api.text(service)
 
 
-SEEN_FROM_WITHIN = """
-import json, os, pathlib
-status = dict(line.split(":\\t", 1) for line in open("/proc/1/status") if ":\\t" in line)
-def writes(folder):
-    try:
-        pathlib.Path(folder, "probe").touch()
-    except OSError:
-        return False
-    return True
-print(json.dumps({
-    "user": os.getuid(),
-    "capabilities": int(status["CapEff"], 16),
-    "seccomp": int(status["Seccomp"]),
-    "may gain": status["NoNewPrivs"].strip() == "0",
-    "writes": [f for f in ("/", "/tmp", "/opt/plimsoll", "/home") if writes(f)],
-}))
-"""
-
-
 def test_it_runs_as_nobody_writes_nowhere_and_can_gain_nothing(
     cluster: RealCluster, operator: DeployedOperator
 ) -> None:
-    name = operator.pods()[0]["metadata"]["name"]
-    inside = ("exec", name, f"--namespace={NAMESPACE}", "--", "python3", "-c", SEEN_FROM_WITHIN)
-    assert json.loads(cluster.kubectl(*inside)) == {
-        "user": 65532,
-        "capabilities": 0,
-        "seccomp": 2,  # filtered
-        "may gain": False,
-        "writes": [],
-    }
+    assert seen_from_within(cluster, operator.pods()[0]) == NOBODY
+
+
+ALL_OF_THE_CONSOLE = ("console.enabled=true", "console.ledger.enabled=true")
 
 
 @pytest.mark.parametrize(
-    "values", [(), ("replicaCount=1", "snapshots.enabled=true"), ("agent.enabled=true",)]
+    "values",
+    [(), ("replicaCount=1", "snapshots.enabled=true"), ("agent.enabled=true",), ALL_OF_THE_CONSOLE],
 )
 def test_the_api_server_takes_all_that_is_rendered(
     cluster: RealCluster, release: Release, values: tuple[str, ...]
