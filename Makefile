@@ -24,16 +24,17 @@ COMPILE = dist/lock/bin/uv pip compile --quiet --universal --python-version 3.11
 	--constraint constraints.txt --custom-compile-command 'make lock' $(ARGS)
 
 # Where the wheel and the chart go; the image that the chart installs or that is listed, of which
-# platform if it has several, and where the list goes.
+# platform if it has several, and where the list goes; the repository whose release krew installs.
 DIST ?= dist
 IMAGE ?= plimsoll-operator
 DIGEST ?= ""
 PLATFORM ?=
+REPOSITORY ?= OWNER/REPOSITORY
 IMAGE_SBOM ?= $(DIST)/image-sbom.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test e2e lint format hooks crds monitoring control-plane prometheus \
-	workload-controllers karpenter lock wheel chart sbom image-sbom constraints clean
+.PHONY: help demo unit test e2e lint format hooks crds monitoring control-plane prometheus browser \
+	workload-controllers karpenter vendor lock wheel krew chart sbom image-sbom constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +48,7 @@ unit: $(INSTALLED) ## Run the tests of pure code, slow ones left out, in under a
 	env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest tests/unit tests/property -m 'not slow' \
 		--numprocesses=$(UNIT_WORKERS) --dist=worksteal $(ARGS)
 
-test: control-plane prometheus ## Run all tests: unit, property and integration; ARGS="-k word" picks some
+test: control-plane prometheus browser ## Run all tests: unit, property and integration; ARGS="-k word" picks some
 	$(PYTHON) -m pytest --numprocesses=$(WORKERS) $(ARGS)
 
 e2e: $(INSTALLED) ## Install the chart in a kind cluster and run real pods (needs docker, kind, kubectl, helm)
@@ -73,17 +74,23 @@ crds: $(INSTALLED) ## Generate the CRDs and the reference of the API from the mo
 	$(PYTHON) -m plimsoll.api.schema.crds write crds
 	$(PYTHON) -m plimsoll.api.schema.reference >docs/reference/api.md
 
-monitoring: $(INSTALLED) ## Generate the alerts and the dashboard of the chart
+monitoring: $(INSTALLED) ## Generate the alerts and the dashboards of the chart
 	$(PYTHON) -m plimsoll_monitoring.files write charts/plimsoll/files
 
 prometheus: $(INSTALLED) ## Find, unpack or build the Prometheus that tests need
 	@$(PYTHON) -m plimsoll_devcluster prometheus
+
+browser: $(INSTALLED) ## Find, unpack or fetch the Chromium and axe-core that tests of the page need
+	@$(PYTHON) -m plimsoll_devcluster browser
 
 workload-controllers: $(INSTALLED) ## Build the controllers of JobSets and the like, which tests else do
 	@$(PYTHON) -m plimsoll_devcluster workload-controllers
 
 karpenter: $(INSTALLED) ## Build Karpenter, which tests else do
 	@$(PYTHON) -m plimsoll_devcluster karpenter
+
+vendor: $(INSTALLED) ## Fetch the libraries of the console's page, as vendor.json says (needs npm)
+	$(PYTHON) hack/vendor.py
 
 control-plane: $(INSTALLED) ## Find, download or build the programs of the control plane
 	@$(PYTHON) -m plimsoll_devcluster programs
@@ -99,10 +106,14 @@ sbom: $(INSTALLED) ## Write dist/sbom.json, a CycloneDX list of all that is ship
 	dist/sbom/tool/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file dist/sbom.json dist/sbom/shipped/bin/python
 	rm -rf dist/sbom/tool
+	$(PYTHON) hack/page_sbom.py dist/sbom.json
 	$(PYTHON) hack/licences.py dist/sbom.json
 
 wheel: $(INSTALLED) ## Write dist/plimsoll_operator-….whl, as the locks build it
 	$(PYTHON) -m pip wheel --quiet --no-deps --build-constraint locks/build.txt --wheel-dir $(DIST) .
+
+krew: wheel ## Write dist/kubectl-plimsoll.tar.gz and its manifest for krew, of a release in REPOSITORY
+	$(PYTHON) hack/krew_plugin.py $(DIST)/plimsoll_operator-*.whl $(REPOSITORY)
 
 chart: ## Write dist/plimsoll-….tgz, the chart that installs IMAGE at DIGEST (needs helm)
 	rm -rf $(DIST)/chart
@@ -134,7 +145,7 @@ constraints: ## Choose new versions of everything that the tests and tools run w
 lock: ## Write locks/: what releases are made of and made with, for all platforms, with hashes
 	$(SYSTEM_PYTHON) -m venv --clear dist/lock
 	dist/lock/bin/python -m pip install --quiet $(LOCK_TOOL)
-	$(COMPILE) pyproject.toml --extra agent --output-file locks/shipped.txt
+	$(COMPILE) pyproject.toml --extra agent --extra console --output-file locks/shipped.txt
 	$(COMPILE) --group sbom --output-file locks/sbom.txt
 	$(SYSTEM_PYTHON) -c 'import tomllib; \
 		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
@@ -150,5 +161,5 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(SYSTEM_PYTHON)" || { echo "Python 3.11 or newer is needed, and not on PATH" >&2; exit 1; }
 	test -x $(PYTHON) || $(SYSTEM_PYTHON) -m venv .venv
 	$(PYTHON) -m pip install --quiet --upgrade 'pip>=25.3'
-	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[agent]' --group dev
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt --editable '.[agent,console]' --group dev
 	@touch $@

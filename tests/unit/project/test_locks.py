@@ -15,6 +15,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SHIPPED = [
     *PROJECT["project"]["dependencies"],
     *PROJECT["project"]["optional-dependencies"]["agent"],
+    *PROJECT["project"]["optional-dependencies"]["console"],
 ]
 ASKED_FOR = {
     "shipped.txt": SHIPPED,
