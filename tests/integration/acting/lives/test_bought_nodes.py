@@ -28,7 +28,9 @@ from support.objects.karpenter import a_node_pool
 from support.programs.cli_runs import run, written
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_BUYS_NODES": "true"}
-pytestmark = pytest.mark.usefixtures("karpenter_process")  # it serves the kind
+# It serves the kind. It comes first, so that what it has made goes last: while there are pools and
+# jobs, nodes would be ordered again.
+pytestmark = pytest.mark.usefixtures("karpenter")
 
 
 @pytest.fixture

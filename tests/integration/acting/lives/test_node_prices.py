@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll_devcluster.karpenter.instance_types import EIGHT_H100
-from plimsoll_devcluster.karpenter.process import NODE_CLAIMS, Karpenter
+from plimsoll_devcluster.karpenter.process import NODE_CLAIMS
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.bought_nodes import a_pool_of
 from support.clusters.node_claims import NodeClaims
@@ -15,7 +15,9 @@ from support.objects.job_manifests import a_policy, a_training_job
 
 PRICES = Path(tempfile.mkdtemp()) / "prices.yaml"
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_BUYS_NODES": "true", "PLIMSOLL_PRICES_FILE": str(PRICES)}
-pytestmark = pytest.mark.usefixtures("karpenter_process")  # it serves the kind
+# It serves the kind. It comes first, so that what it has made goes last: while there are pools and
+# jobs, nodes would be ordered again.
+pytestmark = pytest.mark.usefixtures("karpenter")
 
 
 def write_price(dollars: str) -> None:
@@ -26,9 +28,8 @@ def write_price(dollars: str) -> None:
     part.replace(PRICES)
 
 
-def test_a_price_that_falls_lets_the_budget_suffice(scene: Scene, karpenter: Karpenter) -> None:
+def test_a_price_that_falls_lets_the_budget_suffice(scene: Scene) -> None:
     NodeClaims(scene.api, scene.namespace).set_boot_time(0)
-    del karpenter
     job, pool = a_training_job("job", gpus=8), a_pool_of("h100", price="0")
     scene.apply(a_policy(purchasing={"mostPerHour": "60"}), pool, job)
     write_price('"100"')
@@ -49,4 +50,8 @@ def test_a_price_that_falls_lets_the_budget_suffice(scene: Scene, karpenter: Kar
     assert scene.status(pool)["provisioning"]["pricePerGPUHour"] == "12.5"
     write_price('"55.04"')
     scene.running(job)
-    assert scene.status(pool)["provisioning"]["pricePerGPUHour"] == "6.88"
+    wait_until(
+        lambda: scene.status(pool)["provisioning"]["pricePerGPUHour"] == "6.88",
+        timeout_seconds=SECONDS,
+        what="the pool says what it costs now",
+    )
