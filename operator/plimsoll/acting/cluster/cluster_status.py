@@ -1,7 +1,8 @@
 """The statuses of queues, pools, power domains and the policy after a plan."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -56,7 +57,7 @@ def cluster_statuses(
     held, used = _held_by_queue(problem, all_held), _held_by_node(all_held)
     observations = Observations(snapshot, problem)
     statuses: list[tuple[ClusterResource, ClusterStatus]] = [
-        *((queue, _queue(queue, snapshot, problem, held)) for queue in snapshot.queues),
+        *_queues(snapshot, problem, held),
         *((pool, _pool(pool, snapshot, used, observations, ordered)) for pool in snapshot.pools),
         *((each.domain, _domain(each, snapshot, observations)) for each in reactions),
     ]
@@ -76,12 +77,12 @@ def _accepted(status: ClusterStatus) -> ClusterStatus:
     return status.model_copy(update={"conditions": conditions})
 
 
-def _held_by_queue(problem: Problem, held: Holdings) -> dict[tuple[str, str], int]:
+def _held_by_queue(problem: Problem, held: Holdings) -> dict[str, dict[str, int]]:
     """The milli-GPUs that jobs hold, by queue (parents included) and type."""
-    found: dict[tuple[str, str], int] = defaultdict(int)
+    found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for (queue, kind, _), milli in held.gpu_milli.items():
         for name in problem.queue_chain.get(queue, ()):
-            found[name, kind] += milli
+            found[name][kind] += milli
     return found
 
 
@@ -89,11 +90,52 @@ def _gpus(milli: int) -> Decimal:
     return Decimal(milli) / 1000
 
 
+def _queues(
+    snapshot: Snapshot, problem: Problem, held: Mapping[str, Mapping[str, int]]
+) -> Iterator[tuple[JobQueue, JobQueueStatus]]:
+    names = {queue.metadata.name for queue in snapshot.queues}
+    pending, admitted = _jobs_by_queue(snapshot, problem)
+    for queue in snapshot.queues:
+        name = queue.metadata.name
+        status = _queue(queue, snapshot, problem, held.get(name, {}))
+        active = Fact.true("Active", *_active(queue, names))
+        yield (
+            queue,
+            status.model_copy(
+                update={
+                    "pending": pending[name],
+                    "admitted": admitted[name],
+                    "conditions": _conditions(queue, [active], snapshot.now),
+                }
+            ),
+        )
+
+
+def _jobs_by_queue(snapshot: Snapshot, problem: Problem) -> tuple[Counter[str], Counter[str]]:
+    """How many jobs wait and how many have a place, by queue (parents included)."""
+    pending, admitted = Counter[str](), Counter[str]()
+    for job in snapshot.jobs:
+        if wants_place(job):
+            counts = pending if job.resource.status.placement is None else admitted
+            counts.update(problem.queue_chain.get(QueueName(job.resource.spec.queue), ()))
+    return pending, admitted
+
+
+def _active(queue: JobQueue, names: AbstractSet[str]) -> tuple[Reason, str]:
+    text, parent = "jobs of the queue can be admitted", queue.spec.parent
+    if parent is None or parent in names:
+        return Reason.PLANNED, text
+    return (
+        Reason.QUEUE_NOT_FOUND,
+        f"{text}; there is no JobQueue {parent}, so no parent limits apply",
+    )
+
+
 def _queue(
-    queue: JobQueue, snapshot: Snapshot, problem: Problem, held: dict[tuple[str, str], int]
+    queue: JobQueue, snapshot: Snapshot, problem: Problem, held: Mapping[str, int]
 ) -> JobQueueStatus:
-    name = queue.metadata.name
-    used = {kind: milli for (of, kind), milli in held.items() if of == name and milli}
+    """What a queue uses and has used."""
+    used = {kind: milli for kind, milli in held.items() if milli}
     history = usage_history(
         queue,
         {kind: _gpus(milli) for kind, milli in used.items()},
@@ -101,25 +143,13 @@ def _queue(
         snapshot.now,
     )
     usage = tuple(_usage(queue, problem, used, history))
-    jobs = [job for job in snapshot.jobs if _in_queue(job.resource.spec.queue, name, problem)]
-    waiting = [job for job in jobs if wants_place(job)]
-    admitted = sum(job.resource.status.placement is not None for job in waiting)
-    status = JobQueueStatus(
+    return JobQueueStatus(
         observed_generation=queue.metadata.generation,
         usage=usage,
         usage_summary=_summary((u.type, u.used) for u in usage),
         average_summary=_summary((u.type, round(u.average, 1)) for u in usage),
         counted_until=history.counted_until,
-        pending=len(waiting) - admitted,
-        admitted=admitted,
     )
-    reason, text = Reason.PLANNED, "jobs of the queue can be admitted"
-    parent = queue.spec.parent
-    if parent is not None and parent not in {each.metadata.name for each in snapshot.queues}:
-        reason = Reason.QUEUE_NOT_FOUND
-        text += f"; there is no JobQueue {parent}, so no parent limits apply"
-    active = Fact.true("Active", reason, text)
-    return status.model_copy(update={"conditions": _conditions(queue, [active], snapshot.now)})
 
 
 def _usage(
@@ -141,10 +171,6 @@ def _usage(
 def _summary(gpus: Iterable[tuple[str, Decimal]]) -> str:
     """A summary such as: 4 × NVIDIA-L4, 0.5 × NVIDIA-T4."""
     return ", ".join(f"{count.normalize():f} × {kind}" for kind, count in gpus if count)
-
-
-def _in_queue(queue: str, name: str, problem: Problem) -> bool:
-    return name in problem.queue_chain.get(QueueName(queue), ())
 
 
 def _pool(
