@@ -4,7 +4,9 @@ from typing import NoReturn
 
 import msgspec
 
+from plimsoll.kube.heartbeat import Heartbeat
 from plimsoll_console.cluster.feed import Feed
+from plimsoll_console.ledger.announcement import Announcement
 from plimsoll_console.ledger.database.connection import connected
 from plimsoll_console.ledger.database.store import Store
 from plimsoll_console.ledger.keeper import Keeper
@@ -30,7 +32,7 @@ class Accounting:
             write_seconds=settings.ledger_write_seconds,
             retention_days=settings.ledger_retention_days,
         )
-        self._keeper = Keeper(Store(engine), terms)
+        self._keeper, self._write_seconds = Keeper(Store(engine), terms), terms.write_seconds
         billing = Billing(
             settings.ledger_account, settings.ledger_currency, settings.ledger_grams_per_kwh
         )
@@ -49,6 +51,10 @@ class Accounting:
     async def run(self, feed: Feed) -> NoReturn:
         """Keep the ledger of what the feed shows, as long as that is current."""
         await self._keeper.run(feed.current)
+
+    async def announce(self, lease: Heartbeat) -> NoReturn:
+        """Say by that Lease how far the ledger goes."""
+        await Announcement(lease, lambda: self._keeper.accounted_until).run(self._write_seconds)
 
     def close(self) -> None:
         """Answer no more."""

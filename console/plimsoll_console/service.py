@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from plimsoll.clock import SYSTEM
+from plimsoll.kube.heartbeat import Heartbeat
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.transport import Limits
@@ -27,7 +28,7 @@ from plimsoll_console.serving.shown import Shown
 from plimsoll_console.settings import Settings
 
 REVIEWS = Limits(writes_at_once=32, writes_per_second=500, request_seconds=5.0)
-"""How many reviews the API server gets; they are all that the console ever sends it to write."""
+"""How many reviews the API server gets. Besides them, the console writes one Lease."""
 _log = logs.logger(__name__)
 
 
@@ -36,7 +37,7 @@ class Console:
 
     def __init__(self, endpoint: Endpoint, settings: Settings) -> None:
         self.feed = Feed(endpoint, settings)
-        self._reviews = KubeClient.to(endpoint, limits=REVIEWS)
+        self._settings, self._reviews = settings, KubeClient.to(endpoint, limits=REVIEWS)
         audiences = [each.strip() for each in settings.audiences.split(",") if each.strip()]
         users = user_reviews(self._reviews, audiences, seconds=settings.rights_seconds)
         authorizer = Authorizer(self._reviews, seconds=settings.rights_seconds)
@@ -73,8 +74,14 @@ class Console:
         yield Part("outlook", self._outlook.run)
         if self._accounting is not None:
             yield Part("ledger", partial(self._accounting.run, self.feed))
+            if self._settings.ledger_lease:
+                yield Part("ledger lease", partial(self._accounting.announce, self._lease()))
         if self._notifier is not None:
             yield Part("notifications", self._notifier.run)
+
+    def _lease(self) -> Heartbeat:
+        settings = self._settings
+        return Heartbeat(self._reviews, namespace=settings.namespace, name=settings.ledger_lease)
 
     async def stop(self) -> None:
         """Stop serving and watching, and end."""

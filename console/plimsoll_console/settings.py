@@ -19,6 +19,8 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
+    namespace: str = "plimsoll-system"
+    """The namespace of the Lease that says how far the ledger goes."""
     host: str = "0.0.0.0"  # noqa: S104 - it is reached from outside the pod
     """The address to serve the page, the API, metrics and probes on."""
     port: int = Field(default=8090, ge=0, le=65535)
@@ -60,6 +62,8 @@ class Settings(BaseModel):
 
     ledger_url: str = ""
     """The ledger's database: sqlite:////path/of/a/file or postgresql://…; empty: none is kept."""
+    ledger_lease: str = ""
+    """The Lease, in `namespace`, that says how far the ledger goes; empty: none does."""
     ledger_retention_days: int = Field(default=400, ge=1, le=36_500)
     """How many days of the ledger are kept."""
     ledger_write_seconds: float = Field(default=60, ge=1, le=60)

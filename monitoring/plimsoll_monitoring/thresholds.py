@@ -1,5 +1,7 @@
 """Thresholds of the alerts; the dashboard draws the same lines."""
 
+from plimsoll.acting.cluster.ledger_status import LATE_AFTER
+
 STALE_SECONDS = 120
 """Since a watch was last confirmed current. Readiness is lost after 90 (PLIMSOLL_STALE_SECONDS)."""
 PLAN_SECONDS = 10
@@ -16,5 +18,5 @@ PREEMPTED_SHARE = 0.5
 """Of the admitted jobs, those preempted within the same hour."""
 PREEMPTED_AT_LEAST = 10
 """Preempted jobs in an hour; below it their share says little."""
-LEDGER_SECONDS = 900
+LEDGER_SECONDS = round(LATE_AFTER.total_seconds())
 """Since the end of what the ledger accounts for; it is written every minute."""

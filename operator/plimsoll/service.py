@@ -20,6 +20,7 @@ from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.resource_watch import ResourceWatch
 from plimsoll.control.solver_process import SolverProcess
 from plimsoll.kube.events import EventRecorder
+from plimsoll.kube.heartbeat import Heartbeat
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.transport import Limits
@@ -44,6 +45,7 @@ from plimsoll.observe.views.pods import pods_of_kind
 from plimsoll.planning.provisioning.start_times import longest_start_time
 from plimsoll.settings import Settings
 from plimsoll.signals.catalogue_watch import CatalogueWatch
+from plimsoll.signals.ledger_watch import LedgerWatch
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.supervision import Part, Supervisor
@@ -110,6 +112,7 @@ class Operator:
         self._catalogue = (
             CatalogueWatch(Path(settings.prices_file), wake) if settings.prices_file else None
         )
+        self._ledger = self._watching_the_ledger() if settings.ledger_lease else None
         self._measurements = self._measuring() if settings.prometheus_url else None
         self._events = EventRecorder(self._client, instance=settings.identity)
         self._writer = Writer(self._client, self._target_client, self._events, self._loop)
@@ -160,6 +163,12 @@ class Operator:
         )
         return Measurements(self._settings, scope)
 
+    def _watching_the_ledger(self) -> LedgerWatch:
+        settings = self._settings
+        return LedgerWatch(
+            Heartbeat(self._client, namespace=settings.namespace, name=settings.ledger_lease)
+        )
+
     def _node_of(self, namespace: str, name: str) -> str | None:
         """The node of a pod; None if the pod does not exist or is not bound."""
         pod = self._watch.pods.get(name, namespace)
@@ -185,6 +194,7 @@ class Operator:
             demands=measured.demands,
             power=measured.power,
             energy=measured.energy,
+            ledger=self._ledger.current() if self._ledger else None,
             prices=self._node_prices(measured),
         )
 
@@ -272,6 +282,8 @@ class Operator:
         yield from self._measurements.parts() if self._measurements else ()
         if self._catalogue:
             yield Part("price catalogue", self._catalogue.run)
+        if self._ledger:
+            yield Part("ledger", self._ledger.run)
         yield Part("loop", self._lead)
 
     async def stop(self) -> None:

@@ -70,6 +70,10 @@ class Settings(BaseModel):
     large_cluster: int = Field(default=3000, ge=0)
     """From this many nodes plus jobs on, small changes are planned first and the whole later."""
 
+    ledger_lease: str = ""
+    """The Lease, in the namespace of ours, that says how far the console's ledger goes; empty: none
+    is kept."""
+
     snapshot_dir: str = ""
     """The folder for snapshots and the plans made from them; empty: none are written."""
     snapshots_kept: int = Field(default=20, ge=1)

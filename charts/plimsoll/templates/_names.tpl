@@ -47,6 +47,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- printf "%s-console" (include "plimsoll.name" .) -}}
 {{- end -}}
 
+{{/* Not empty if the console keeps a ledger. */}}
+{{- define "plimsoll.keepsLedger" -}}
+{{- if and .Values.console.enabled .Values.console.ledger.enabled }}true{{ end }}
+{{- end -}}
+
 {{/* What selects the console's pods; the operator's own selector must not. */}}
 {{- define "plimsoll.consoleSelectorLabels" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}-console

@@ -42,9 +42,17 @@ class Keeper:
         self._book, self._lock = book or Book(), threading.Lock()
         self._is_open = self._accounts = False
         self._failures, self._since, self._error = 0, "", ""
+        self._until_ms = 0
         self._others_until: int | None = None
         self._others_since = clock()
         self._forgot_at = clock() - terms.forget_seconds
+
+    @property
+    def accounted_until(self) -> datetime | None:
+        """Until when the database has all that was used, as last seen; None: nothing yet."""
+        return (
+            datetime.fromtimestamp(self._until_ms / _MS_PER_SECOND, UTC) if self._until_ms else None
+        )
 
     @property
     def problem(self) -> str:
@@ -60,7 +68,7 @@ class Keeper:
     async def run(self, snapshots: Callable[[], Snapshot | None]) -> NoReturn:
         """Look and write until cancelled; None: what there is cannot be seen now."""
         if not self._is_open:
-            _show(0)
+            self._show(0)
         with _thread("ledger-looks") as looks, _thread("ledger-writes") as writes:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._write_always(writes))
@@ -135,7 +143,7 @@ class Keeper:
         until = self._store.accounted_until()
         if until is None:
             return self._begin()
-        _show(until)
+        self._show(until)
         if self._others_until not in (None, until):
             self._others_since = self._clock()
         is_first = self._others_until is None
@@ -179,7 +187,7 @@ class Keeper:
                 self._book.written()
                 metrics.ROWS_WAITING.set(self._book.rows)
             metrics.WRITES.labels("Written").inc()
-            _show(batch.until.at_ms)
+            self._show(batch.until.at_ms)
             return
         metrics.WRITES.labels("Overtaken").inc()
         with self._lock:
@@ -197,9 +205,9 @@ class Keeper:
         self._store.forget_before(last.at_ms // MS_PER_HOUR - kept)
         self._forgot_at = self._clock()
 
-
-def _show(until_ms: int) -> None:
-    metrics.ACCOUNTED_UNTIL.set(until_ms / _MS_PER_SECOND)
+    def _show(self, until_ms: int) -> None:
+        self._until_ms = until_ms
+        metrics.ACCOUNTED_UNTIL.set(until_ms / _MS_PER_SECOND)
 
 
 @contextmanager

@@ -334,7 +334,10 @@ class PlacementPolicyStatus(ApiModel):
     observed_generation: Count | None = None
     """The spec generation this status reflects."""
     conditions: Conditions = ()
-    """`Planned`: plans are made and valid. `EnergySignalMeasured`: `energySignal` has a value."""
+    """`Planned`: plans are made and valid. `EnergySignalMeasured`: `energySignal` has a value.
+
+    `LedgerCurrent`: the console's ledger has all that was used up to the last minutes.
+    """
     last_plan: PlanSummary | None = None
     """The last plan in numbers."""
     energy: EnergyCount | None = None

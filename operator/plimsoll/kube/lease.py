@@ -253,13 +253,13 @@ def _document(lease: Lease) -> dict[str, object]:
         "spec": {
             "holderIdentity": spec.holder_identity,
             "leaseDurationSeconds": spec.lease_duration_seconds,
-            "acquireTime": _micro_time(spec.acquire_time),
-            "renewTime": _micro_time(spec.renew_time),
+            "acquireTime": micro_time(spec.acquire_time),
+            "renewTime": micro_time(spec.renew_time),
             "leaseTransitions": spec.lease_transitions,
         },
     }
 
 
-def _micro_time(time_: datetime | None) -> str | None:
-    # The API requires exactly six digits after the decimal point.
+def micro_time(time_: datetime | None) -> str | None:
+    """As the API requires it: exactly six digits after the decimal point."""
     return None if time_ is None else time_.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

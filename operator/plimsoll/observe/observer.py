@@ -27,6 +27,7 @@ from plimsoll.observe.kept import Kept
 from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.gpu_faults import GpuFault, faulty_nodes
+from plimsoll.observe.measured.ledger import LedgerReading
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.measured.prices import NO_PRICES, NodePrices, priced
 from plimsoll.observe.measured.reports import WorkerReport
@@ -60,6 +61,7 @@ class Objects:
     targets: Iterable[Reading] = ()
     power: PowerReading | None = None
     energy: EnergyReading | None = None
+    ledger: LedgerReading | None = None
     namespaces: Iterable[Namespace] = ()
     refused: Iterable[RefusedObject] = ()
     workloads: Iterable[WorkloadObject] = ()
@@ -128,6 +130,7 @@ class Observer:
             ),
             power=objects.power,
             energy=objects.energy,
+            ledger=objects.ledger,
             namespaces={each.metadata.name: each.metadata.labels for each in objects.namespaces},
             refused=tuple(sorted(objects.refused, key=str)),
             adopted=adopted,

@@ -28,6 +28,7 @@ from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.eligibility.selection import Selectors
 from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.measured.energy import EnergyReading
+from plimsoll.observe.measured.ledger import LedgerReading
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.measured.reports import JobReport
 from plimsoll.observe.nodes.gpus import Offer
@@ -309,6 +310,7 @@ class Snapshot:
 
     `gpu_faults` are the recent hardware errors of GPUs, by node. `power` is the measured GPU power,
     None while unknown or too old. `energy` is the energy signal, None without a Prometheus.
+    `ledger` is how far the console's ledger goes, None if none is kept.
     `namespaces` are the labels of each. `refused` are the custom resources that cannot be read now;
     jobs among them that were readable before are here in their last readable version. `stuck` are
     the uids of jobs for which a write has long been failing. `adopted` are the workloads of other
@@ -328,6 +330,7 @@ class Snapshot:
     gpu_faults: Mapping[str, str] = field(default_factory=dict[str, str])
     power: PowerReading | None = None
     energy: EnergyReading | None = None
+    ledger: LedgerReading | None = None
     namespaces: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict[str, Mapping[str, str]]
     )

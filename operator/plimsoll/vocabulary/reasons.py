@@ -119,6 +119,11 @@ class Reason(StrEnum):
     SIGNAL_MEASURED = "SignalMeasured"
     SIGNAL_UNKNOWN = "SignalUnknown"
 
+    # The console's ledger.
+    LEDGER_WRITTEN = "LedgerWritten"
+    LEDGER_BEHIND = "LedgerBehind"
+    LEDGER_UNKNOWN = "LedgerUnknown"
+
     # A plan, or a view of the cluster.
     PLANNED = "Planned"
     PLAN_DROPPED = "PlanDropped"

@@ -112,6 +112,7 @@ async def operator_behind(
             "PLIMSOLL_ADOPTS_JOBS": "true",
             "PLIMSOLL_BUYS_NODES": "true",
             "PLIMSOLL_REQUESTS_NODES": "true",
+            "PLIMSOLL_LEDGER_LEASE": "plimsoll-ledger",
         }
         operator = OperatorProcess(cluster.kubeconfig, environment)
         try:

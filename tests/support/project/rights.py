@@ -37,7 +37,7 @@ def cluster_rules() -> list[dict[str, Any]]:
 
 def own_rules() -> list[dict[str, Any]]:
     """Return what the operator may do in its own namespace if it may do all that it can."""
-    names = ("role", "provisioning-request")
+    names = ("role", "provisioning-request", "ledger")
     return [rule for name in names for rule in rules_in(_FILES / f"{name}-rules.yaml")]
 
 
@@ -48,8 +48,9 @@ def console_rules() -> list[dict[str, Any]]:
 
 
 def consoles_own_rules() -> list[dict[str, Any]]:
-    """Return what the console may do in its own namespace if it may read all that it can."""
-    return rules_in(_FILES / "console-provisioning-request-rules.yaml")
+    """Return what the console may do in its own namespace if it may do all that it can."""
+    names = ("console-provisioning-request", "console-ledger")
+    return [rule for name in names for rule in rules_in(_FILES / f"{name}-rules.yaml")]
 
 
 def granted(rules: Iterable[dict[str, Any]]) -> set[Right]:

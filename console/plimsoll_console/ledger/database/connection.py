@@ -67,10 +67,19 @@ def reading(engine: Engine) -> Generator[Connection]:
         yield connection
 
 
+_NEEDS: Final = f"let user {os.getuid()} write to its folder"
+
+
 def _sqlite(url: URL) -> Engine:
-    if url.database:
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(url, hide_parameters=True, connect_args={"timeout": SECONDS})
+
+    @event.listens_for(engine, "do_connect")
+    def _make_the_folder(*_: object) -> None:  # pyright: ignore[reportUnusedFunction]
+        folder = Path(url.database or "").parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(f"{folder} cannot be made ({error.strerror}): {_NEEDS}") from error
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:  # pyright: ignore[reportUnusedFunction]
@@ -87,9 +96,7 @@ def _sqlite(url: URL) -> Engine:
     def _name_the_file(context: ExceptionContext) -> None:  # pyright: ignore[reportUnusedFunction]
         error = context.original_exception
         if isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
-            raise OSError(
-                f"{url.database} cannot be opened: let user {os.getuid()} write to its folder"
-            ) from error
+            raise OSError(f"{url.database} cannot be opened: {_NEEDS}") from error
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]

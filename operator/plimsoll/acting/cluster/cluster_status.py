@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from plimsoll.acting.cluster.energy_status import ENERGY_SIGNAL_MEASURED, energy_status
+from plimsoll.acting.cluster.ledger_status import LEDGER_CURRENT, ledger_facts
 from plimsoll.acting.cluster.power_status import power_status
 from plimsoll.acting.conditions.conditions import Fact, with_facts, without
 from plimsoll.acting.conditions.unreadable import ACCEPTED
@@ -227,11 +228,14 @@ def _policy(policy: PlacementPolicy, snapshot: Snapshot, plan: Plan) -> Placemen
         actions=len(plan.changes),
     )
     energy, known = energy_status(policy, snapshot)
-    facts = (Fact.true("Planned", Reason.PLANNED, message), *known)
+    ledger = ledger_facts(snapshot.ledger, snapshot.now)
+    facts = (Fact.true("Planned", Reason.PLANNED, message), *known, *ledger)
     conditions = _conditions(policy, facts, snapshot.now)
+    for kind, is_known in ((ENERGY_SIGNAL_MEASURED, known), (LEDGER_CURRENT, ledger)):
+        conditions = conditions if is_known else without(conditions, kind)
     return PlacementPolicyStatus(
         observed_generation=policy.metadata.generation,
-        conditions=conditions if known else without(conditions, ENERGY_SIGNAL_MEASURED),
+        conditions=conditions,
         last_plan=summary,
         energy=energy,
         actions=tuple(_action(action) for action in actions),

@@ -152,7 +152,7 @@ _GOOD = {
     "JobQueue": ("Active", "Accepted"),
     "GPUPool": ("Ready", "Accepted"),
     "PowerDomain": ("WithinBudget", "PowerMeasured", "CapsApplied", "Accepted"),
-    "PlacementPolicy": ("Planned", "EnergySignalMeasured", "Accepted"),
+    "PlacementPolicy": ("Planned", "EnergySignalMeasured", "LedgerCurrent", "Accepted"),
     "TrainingJob": ("Accepted",),
     "InferenceJob": ("Accepted", "LoadKnown", "AbleToScale", "MeetsDeadline"),
 }

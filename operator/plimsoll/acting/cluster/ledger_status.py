@@ -1,0 +1,34 @@
+"""Report in the policy's status whether the console's ledger has all that was used."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from plimsoll.acting.conditions.conditions import Fact
+from plimsoll.observe.measured.ledger import LedgerReading
+from plimsoll.vocabulary.reasons import Reason
+
+LEDGER_CURRENT: Final = "LedgerCurrent"
+LATE_AFTER: Final = timedelta(minutes=15)
+"""The ledger is written once a minute."""
+
+
+def ledger_facts(reading: LedgerReading | None, now: datetime) -> tuple[Fact, ...]:
+    """What is known of the ledger; nothing if none is kept, or before it was looked for."""
+    return () if reading is None else (_fact(reading, now),)
+
+
+def _fact(reading: LedgerReading, now: datetime) -> Fact:
+    if reading.problem:
+        return Fact.unknown(LEDGER_CURRENT, Reason.LEDGER_UNKNOWN, reading.problem)
+    until = reading.accounted_until
+    if until is not None and now - until <= LATE_AFTER:
+        return Fact.true(LEDGER_CURRENT, Reason.LEDGER_WRITTEN, "the ledger has all that was used")
+    what = "nothing" if until is None else f"nothing since {_shown(until)}"
+    text = f"{what} is in the ledger, which catches up when it can; plans go on meanwhile"
+    return Fact.false(
+        LEDGER_CURRENT, Reason.LEDGER_BEHIND, f"{text}; the console's log says what is wrong"
+    )
+
+
+def _shown(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
