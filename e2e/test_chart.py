@@ -60,6 +60,7 @@ AGENTS: dict[str, tuple[str, ...]] = {
     "labelled": ("agent.podLabels.a=b", "agent.podAnnotations.c=d", "imagePullSecrets[0].name=a"),
     "patient": ("agent.operatorTimeoutSeconds=3600", "logLevel=DEBUG"),
 }
+LEDGER = "plimsoll-ledger"
 CONSOLES: dict[str, tuple[str, ...]] = {
     "as it is": (),
     "with a certificate": ("console.tlsSecretName=console-tls", "console.audiences[0]=console"),
@@ -206,12 +207,19 @@ def test_a_console_has_no_privileges_and_rights_of_its_own_to_read(values: tuple
         rule for role in roles if role["metadata"]["name"] == account for rule in role["rules"]
     ]
     changing = {
-        resource
+        (resource, *rule.get("resourceNames", ()))
         for rule in rules
         if not {*rule["verbs"]} <= {"get", "list", "watch"}
         for resource in rule["resources"]
     }
-    assert changing == {"subjectaccessreviews", "tokenreviews"}
+    keeps = "console.ledger.enabled=true" in values
+    asks = {("subjectaccessreviews",), ("tokenreviews",)}
+    assert changing == asks | ({("leases", LEDGER)} if keeps else set())
+    (container,) = operator["spec"]["template"]["spec"]["containers"]
+    told = {"name": "PLIMSOLL_LEDGER_LEASE", "value": LEDGER}
+    assert (told in container["env"]) == keeps
+    (own,) = (r for r in of_kind(documents, "Role") if r["metadata"]["name"] == "plimsoll")
+    assert any(LEDGER in rule.get("resourceNames", ()) for rule in own["rules"]) == keeps
 
 
 def names_account(binding: dict[str, Any], account: str) -> bool:
