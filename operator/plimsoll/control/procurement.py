@@ -123,6 +123,8 @@ class Procurement:
         self._giving_back = GivingBack(self._solver, self._clock, self._woken)
         self._begun: _Begun | None = None
         self._found, self._is_new = Purchases(), False
+        self._has_looked = False
+        """Before, nobody knows which idle nodes are kept for gangs."""
         self._unpriced = frozenset[str]()
         self._taken: set[str] = set()
         """Names of orders that others have used."""
@@ -140,7 +142,8 @@ class Procurement:
             self._order(snapshot, current, used, writer)
             writer.orders.submit(withdrawals(snapshot))
             self._take_back(snapshot, current, used, writer)
-            self._giving_back.turn(snapshot, current.settled, used, writer, self.shortages)
+            if self._has_looked:
+                self._giving_back.turn(snapshot, current.settled, used, writer, self.shortages)
         self._begin(snapshot, current, writer)
 
     def _may_buy(self, snapshot: Snapshot) -> bool:
@@ -209,6 +212,7 @@ class Procurement:
 
     def _take_result(self, snapshot: Snapshot) -> None:
         begun = self._begun
+        self._has_looked |= begun is not None and begun.task.done()
         found = None if begun is None else begun.result
         if begun is not None and found is not None and found is not self._found:
             self._found, self._is_new = found, begun.basis == self._basis(snapshot)

@@ -1,7 +1,10 @@
 """What to buy is worked out beside the loop; what goes wrong there is counted and costs no more."""
 
 import asyncio
+import itertools
 from dataclasses import replace
+from datetime import timedelta
+from itertools import islice
 
 from prometheus_client import REGISTRY
 
@@ -14,10 +17,12 @@ from plimsoll.control.procurement import Procurement
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.observe.nodes.orders import Way
+from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.snapshots.recorder import Recorder
+from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
@@ -25,8 +30,10 @@ from plimsoll_placement.solve import solve
 from plimsoll_simulator.inline_solver import InlineSolver
 from plimsoll_simulator.twin import Twin, TwinTerms
 from support.clusters.seen import seen
-from support.objects.bought_nodes import a_growing_pool
+from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
 from support.objects.job_manifests import a_training_job
+
+TERMS = LoopTerms(ways=frozenset({Way.NODE_CLAIM}))
 
 
 class Broken(InlineSolver):
@@ -37,20 +44,11 @@ class Broken(InlineSolver):
 
 
 def test_an_error_while_it_is_worked_out_what_to_buy_is_counted() -> None:
-    snapshot = seen(a_growing_pool(), a_training_job("job", gpus=8))
-    snapshot = replace(snapshot, can_order=True)
-    plan_input = plan_input_of(snapshot, ProblemBuilder())
-    solution = solve(plan_input.problem, Effort(deterministic_seconds=0))
-    current = CurrentPlan()
-    current.adopt(snapshot, PlanResult(plan_input, solution), plan_input)
+    snapshot, current = waiting(a_growing_pool(), a_training_job("job", gpus=8))
 
     async def turns() -> None:
-        twin, woken = Twin(SYSTEM, TwinTerms()), asyncio.Event()
-        client = KubeClient(twin.api)
-        loop = Loop(twin, twin.solver, asyncio.Event(), recorder=Recorder(None))
-        writer = Writer(client, client, EventRecorder(client), loop)
-        terms = LoopTerms(ways=frozenset({Way.NODE_CLAIM}))
-        procurement = Procurement(Broken(0), SYSTEM, woken.set, terms=terms)
+        writer, woken = a_writer(), asyncio.Event()
+        procurement = Procurement(Broken(0), SYSTEM, woken.set, terms=TERMS)
         procurement.turn(snapshot, current, writer)
         async with asyncio.timeout(30):
             await woken.wait()
@@ -60,6 +58,62 @@ def test_an_error_while_it_is_worked_out_what_to_buy_is_counted() -> None:
     before = _errors()
     asyncio.run(turns())
     assert _errors() == before + 1
+
+
+class Slow(InlineSolver):
+    """Finds estimates when it is allowed to."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.allowed = asyncio.Event()
+
+    async def estimate(self, problem: Problem) -> Solution | None:
+        await self.allowed.wait()
+        return await super().estimate(problem)
+
+
+def test_an_operator_that_has_just_started_takes_no_node_from_a_gang_whose_others_come() -> None:
+    snapshot, current = waiting(
+        a_growing_pool(provisioning={"idleTime": "1s"}),
+        a_training_job("gang", workers=2, gpus=8),
+        a_claim("h100-1", node="n", arrived=True),
+        a_node_of("h100", "n"),
+    )
+    times = (snapshot.now + timedelta(seconds=seconds) for seconds in itertools.count(step=2))
+
+    async def turns() -> None:
+        writer, woken, solver = a_writer(), asyncio.Event(), Slow()
+        procurement = Procurement(solver, SYSTEM, woken.set, terms=TERMS)
+        for now in islice(times, 3):
+            procurement.turn(replace(snapshot, now=now), current, writer)
+            assert not writer.nodes.is_busy, "it does not know yet for whom"
+        solver.allowed.set()
+        async with asyncio.timeout(30):
+            await woken.wait()
+        for now in islice(times, 3):
+            procurement.turn(replace(snapshot, now=now), current, writer)
+            assert writer.orders.under_way, "the other is ordered"
+            assert not writer.nodes.is_busy, "this one is kept"
+
+    asyncio.run(turns())
+
+
+def waiting(*manifests: Manifest) -> tuple[Snapshot, CurrentPlan]:
+    """A cluster in which nodes may be ordered, and the plan for what there is."""
+    snapshot = replace(seen(*manifests), can_order=True)
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    solution = solve(plan_input.problem, Effort(deterministic_seconds=0))
+    current = CurrentPlan()
+    current.adopt(snapshot, PlanResult(plan_input, solution), plan_input)
+    return snapshot, current
+
+
+def a_writer() -> Writer:
+    """One that sends nothing, as long as it does not run."""
+    twin = Twin(SYSTEM, TwinTerms())
+    client = KubeClient(twin.api)
+    loop = Loop(twin, twin.solver, asyncio.Event(), recorder=Recorder(None))
+    return Writer(client, client, EventRecorder(client), loop)
 
 
 def _errors() -> float:
