@@ -115,7 +115,7 @@ class WorkloadController:
         self._child = Child(
             [str(self._programs / self._name), *command],
             self.log,
-            environment={"KUBECONFIG": str(self._kubeconfig)},
+            environment={"KUBECONFIG": str(self._kubeconfig), **self._kind.environment},
         )
         ending.undo_at_end(self._leave)
 

@@ -43,12 +43,14 @@ class Place:
 class ControllerKind:
     """A controller as it is run: its program, and whether its webhooks are asked.
 
-    `own_flags` are those of a program that does not take the flags of hack/serving.
+    `own_flags` are those of a program that does not take the flags of hack/serving; `environment`
+    adds to its variables.
     """
 
     program: ControllerProgram
     is_asked: Callable[[ApiServer], bool] = field(default=lambda _: True)
     own_flags: Callable[[Place], Mapping[str, object]] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def has_webhooks(self) -> bool:
@@ -138,5 +140,9 @@ def _is_refused(api: ApiServer, path: str, manifest: Manifest) -> bool:
 JOBSET = ControllerKind(programs.JOBSET, _jobset_is_asked)
 TRAINER = ControllerKind(programs.TRAINER, _trainer_is_asked)
 TRAINING_OPERATOR = ControllerKind(programs.TRAINING_OPERATOR, _training_operator_is_asked)
-KUBERAY = ControllerKind(programs.KUBERAY)
+# A pod that is deleted before KubeRay has seen it is replaced only when KubeRay looks again for no
+# reason, by default after five minutes.
+KUBERAY = ControllerKind(
+    programs.KUBERAY, environment={"RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV": "10"}
+)
 APPWRAPPER = ControllerKind(programs.APPWRAPPER, _appwrapper_is_asked)
