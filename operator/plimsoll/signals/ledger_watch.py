@@ -34,5 +34,7 @@ class LedgerWatch:
         try:
             self._reading = LedgerReading(await self._ledger.renewed_at())
         except ApiError as error:
-            _log.warning("the ledger's Lease was not read", error=str(error))
+            before = self._reading
             self._reading = LedgerReading(problem=f"its Lease cannot be read: {error}")
+            if self._reading != before:
+                _log.warning("the ledger's Lease was not read", error=str(error))
