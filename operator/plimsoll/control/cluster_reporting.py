@@ -48,7 +48,7 @@ class ClusterReporting:
             return
         self._reported_at = self._clock.monotonic()
         reactions, runs = self._reactions.of(snapshot, plan_input), plan_input.as_it_runs
-        held = holdings(runs.jobs)
+        held = holdings(runs)
         count_jobs(snapshot)
         count_power(reactions, snapshot)
         self._fleet.report(snapshot, held)

@@ -54,7 +54,7 @@ def cluster_statuses(
 
     `ordered`: what is being bought for pools, by their names.
     """
-    all_held = holdings(problem.jobs)
+    all_held = holdings(problem)
     held, used = _held_by_queue(problem, all_held), _held_by_node(all_held)
     observations = Observations(snapshot, problem)
     statuses: list[tuple[ClusterResource, ClusterStatus]] = [

@@ -1,10 +1,12 @@
 """What running jobs hold of the cluster, by queue, GPU type and node."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from plimsoll_placement.model import GpuType, Job, NodeName, QueueName
+from plimsoll.remembered import once_for_each
+from plimsoll_placement.model import GpuType, NodeName, QueueName
+from plimsoll_placement.problem import Problem
 
 Place = tuple[QueueName, GpuType, NodeName]
 """The queue that jobs name, the GPU type that they hold, and the node."""
@@ -18,11 +20,12 @@ class Holdings:
     draw_milli: Mapping[Place, int]
 
 
-def holdings(jobs: Iterable[Job]) -> Holdings:
-    """What jobs hold in the roles that they still have."""
+@once_for_each
+def holdings(problem: Problem) -> Holdings:
+    """What a problem's jobs hold in the roles that they still have."""
     gpus: dict[Place, int] = defaultdict(int)
     draws: dict[Place, int] = defaultdict(int)
-    for job in jobs:
+    for job in problem.jobs:
         roles = {role.name: role for role in job.roles}
         for assignment in (each for each in job.running if each.role in roles):
             role = roles[assignment.role]

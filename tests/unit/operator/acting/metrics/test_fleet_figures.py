@@ -31,7 +31,7 @@ def figures() -> Iterator[FleetFigures]:
 def report(figures: FleetFigures, *manifests: Manifest) -> None:
     snapshot = seen(*manifests)
     runs = plan_input_of(snapshot, ProblemBuilder()).as_it_runs
-    figures.report(snapshot, holdings(runs.jobs))
+    figures.report(snapshot, holdings(runs))
 
 
 def gpus(pool: str = NO_POOL, gpu_type: str = H100) -> dict[str, float | None]:

@@ -49,7 +49,7 @@ def _inputs(
     """What a report is about."""
     snapshot = seen(*manifests, now=now, power=power)
     plan_input = plan_input_of(snapshot, ProblemBuilder())
-    return snapshot, plan_input.problem, holdings(plan_input.as_it_runs.jobs)
+    return snapshot, plan_input.problem, holdings(plan_input.as_it_runs)
 
 
 def gpus(what: str, queue: str, gpu_type: str = H100, **labels: str) -> float | None:
