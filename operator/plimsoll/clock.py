@@ -1,11 +1,12 @@
-"""What time it is, as an argument: a simulated cluster has its own."""
+"""What time it is, as an argument, for a simulated cluster has its own; and steps at intervals."""
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Final, NoReturn
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +23,10 @@ class Clock:
 
 SYSTEM: Final = Clock(partial(datetime.now, UTC), time.monotonic)
 """The clock of this machine."""
+
+
+async def repeat(step: Callable[[], Awaitable[None]], seconds: float) -> NoReturn:
+    """Take a step, and again so many seconds after each has ended, until cancelled."""
+    while True:
+        await step()
+        await asyncio.sleep(seconds)

@@ -1,11 +1,11 @@
 """Say by a Lease how far the ledger goes, for the operator to put it into a condition."""
 
-import asyncio
 import socket
 from collections.abc import Callable
 from datetime import datetime
 from typing import NoReturn
 
+from plimsoll.clock import repeat
 from plimsoll.errors import ApiError
 from plimsoll.kube.heartbeat import Heartbeat
 from plimsoll.vocabulary import logs
@@ -22,9 +22,7 @@ class Announcement:
 
     async def run(self, seconds: float) -> NoReturn:
         """Look that often until cancelled."""
-        while True:
-            await self.look()
-            await asyncio.sleep(seconds)
+        await repeat(self.look, seconds)
 
     async def look(self) -> None:
         """Renew the Lease, if there is something to say."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
+from plimsoll.clock import repeat
 from plimsoll.errors import UnusablePrices
 from plimsoll.observe.measured.prices import NodePrice
 from plimsoll.signals.price_catalogue import catalogue_in
@@ -29,9 +30,7 @@ class CatalogueWatch:
 
     async def run(self) -> NoReturn:
         """Read until cancelled."""
-        while True:
-            await self.look()
-            await asyncio.sleep(SECONDS)
+        await repeat(self.look, SECONDS)
 
     async def look(self) -> None:
         """Read once."""

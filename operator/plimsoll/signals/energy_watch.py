@@ -3,12 +3,12 @@
 How long an expired value's effect lasts is decided elsewhere.
 """
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from plimsoll.api.placement_policy import EnergySignal
+from plimsoll.clock import repeat
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.sample import Query, only_value
 from plimsoll.observe.snapshot import Snapshot
@@ -47,9 +47,7 @@ class EnergyWatch:
 
     async def run(self) -> NoReturn:
         """Query until cancelled."""
-        while True:
-            await self.look(datetime.now(UTC))
-            await asyncio.sleep(self._seconds)
+        await repeat(lambda: self.look(datetime.now(UTC)), self._seconds)
 
     async def look(self, now: datetime) -> None:
         """Query once."""

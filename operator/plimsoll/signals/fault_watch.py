@@ -3,7 +3,6 @@
 If Prometheus gives no result, the last one is kept, and its faults expire by their own age.
 """
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -11,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NoReturn
 
+from plimsoll.clock import repeat
 from plimsoll.observe.measured.gpu_faults import (
     FRESH,
     LAST_XID,
@@ -62,9 +62,7 @@ class FaultWatch:
 
     async def run(self) -> NoReturn:
         """Query until cancelled."""
-        while True:
-            await self.look(datetime.now(UTC))
-            await asyncio.sleep(self._seconds)
+        await repeat(lambda: self.look(datetime.now(UTC)), self._seconds)
 
     async def look(self, now: datetime) -> None:
         """Query once."""

@@ -1,8 +1,8 @@
 """Read at intervals how far the console's ledger goes."""
 
-import asyncio
 from typing import Final, NoReturn
 
+from plimsoll.clock import repeat
 from plimsoll.errors import ApiError
 from plimsoll.kube.heartbeat import Heartbeat
 from plimsoll.observe.measured.ledger import LedgerReading
@@ -25,9 +25,7 @@ class LedgerWatch:
 
     async def run(self) -> NoReturn:
         """Read until cancelled."""
-        while True:
-            await self.look()
-            await asyncio.sleep(SECONDS)
+        await repeat(self.look, SECONDS)
 
     async def look(self) -> None:
         """Read once."""

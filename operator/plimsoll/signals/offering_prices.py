@@ -4,12 +4,12 @@ Karpenter's providers export them where they know prices, spot ones by zone; onl
 exporters count. If Prometheus does not answer, the last stay in force.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Final, NoReturn
 
 from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.clock import repeat
 from plimsoll.kube.objects.node_claim import CAPACITY_TYPES
 from plimsoll.observe.measured.prices import NodePrice, instance_types
 from plimsoll.observe.measured.sample import NoResult, Query, Sample
@@ -45,9 +45,7 @@ class OfferingPrices:
 
     async def run(self) -> NoReturn:
         """Query until cancelled."""
-        while True:
-            await self.look()
-            await asyncio.sleep(self._seconds)
+        await repeat(self.look, self._seconds)
 
     async def look(self) -> None:
         """Query once."""
