@@ -33,6 +33,7 @@ import msgspec
 import structlog
 
 from plimsoll.kube.objects.objects import Node, PriorityClass
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll_bench.hostile.objects import Fuzzer
 from plimsoll_bench.hostile.turns import Cluster, Placements
@@ -188,7 +189,7 @@ def _stored(manifest: Manifest, number: int, namespace: str, *, version: int = 1
         "uid": f"{namespace}-{name}",
         "resourceVersion": str(version),
         "generation": version,
-        "creationTimestamp": f"{created:%Y-%m-%dT%H:%M:%SZ}",
+        "creationTimestamp": rfc3339(created),
     }
     return {**manifest, "metadata": meta}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import urllib3
 
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
@@ -109,7 +110,7 @@ def _resources(queries: Mapping[str, str]) -> Manifest:
 
 
 def _list(metric: str, value: float | None) -> Manifest:
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    at = rfc3339(datetime.now(UTC))
     items = [] if value is None else [(metric, value)]
     return {
         "kind": "ExternalMetricValueList",

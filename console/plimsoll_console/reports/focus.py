@@ -12,10 +12,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.vocabulary.dimensions import Dimension
 from plimsoll_console.ledger.accounting.tally import Use
 from plimsoll_console.reports.spreadsheet import REMAINDER, written
-from plimsoll_console.reports.times import UnusableQuery, rfc3339
+from plimsoll_console.reports.times import UnusableQuery
 from plimsoll_console.reports.usage import NODE_TIME, Amount, Report, Row
 
 BY: Final = (

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.vocabulary.dimensions import Dimension
 from plimsoll_console.ledger.accounting.tally import Use
 from plimsoll_console.reports.query import TIMES, Query, Sight, dimensions
-from plimsoll_console.reports.times import UnusableQuery, duration, rfc3339, window
+from plimsoll_console.reports.times import UnusableQuery, duration, window
 from plimsoll_console.reports.usage import HELD, NODE_TIME, Report, Row
 
 IDLE: Final = "__idle__"

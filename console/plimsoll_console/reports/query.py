@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Self
 
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.vocabulary.dimensions import Dimension
 from plimsoll_console.ledger.database.reading import Hours
-from plimsoll_console.reports.times import UnusableQuery, moment, rfc3339
+from plimsoll_console.reports.times import UnusableQuery, moment
 
 _HOUR: Final = timedelta(hours=1)
 _LONGEST: Final = timedelta(days=3700)

@@ -63,11 +63,6 @@ def midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def rfc3339(moment: datetime) -> str:
-    """A time in UTC, to the second."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def _moment(text: str, now: datetime) -> datetime:
     ago = duration(text)
     if ago is not None:

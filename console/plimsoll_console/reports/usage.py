@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Engine
 
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.vocabulary.dimensions import Dimension
 from plimsoll_console.ledger.accounting.observation import MS_PER_HOUR, Account
 from plimsoll_console.ledger.accounting.tally import WHOLE_GPU_MILLI, Use
@@ -23,7 +24,7 @@ from plimsoll_console.ledger.database.reading import (
     sums,
 )
 from plimsoll_console.reports.query import TIMES, Query
-from plimsoll_console.reports.times import UnusableQuery, rfc3339
+from plimsoll_console.reports.times import UnusableQuery
 
 MOST_ROWS: Final = 200_000
 HELD: Final = (Use.USEFUL, Use.STARTING, Use.LOST, Use.RESERVED)

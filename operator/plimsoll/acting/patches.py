@@ -14,6 +14,7 @@ from plimsoll.acting.step import GateChange, LabelChange
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.model import ApiModel, wire_of
 from plimsoll.api.resource import Resource
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.observe.labels import SERVING
 
 
@@ -93,7 +94,7 @@ def gate_patch(change: GateChange) -> Manifest:
         "status": "True" if change.opens else "False",
         "reason": change.reason,
         "message": change.message,
-        "lastTransitionTime": f"{change.at:%Y-%m-%dT%H:%M:%SZ}",
+        "lastTransitionTime": rfc3339(change.at),
     }
     return {
         "apiVersion": "v1",

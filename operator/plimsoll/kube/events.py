@@ -20,6 +20,7 @@ import msgspec
 from plimsoll.errors import AlreadyExists, NotFound, PlimsollError
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import EVENTS
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.kube.queues.bounded_queue import BoundedQueue
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs, metrics
@@ -189,7 +190,7 @@ class EventRecorder:
         namespace = write.saying.subject.namespace or "default"
         if write.count > 1:
             path = EVENTS.named(write.series.name, namespace)
-            news = {"count": write.count, "lastTimestamp": _timestamp(write.at)}
+            news = {"count": write.count, "lastTimestamp": rfc3339(write.at)}
             try:
                 await self._client.merge_patch(path, news, msgspec.Raw)
             except NotFound:
@@ -216,16 +217,12 @@ class EventRecorder:
             "reason": saying.reason,
             "message": saying.message,
             "count": write.count,
-            "firstTimestamp": _timestamp(write.series.first),
-            "lastTimestamp": _timestamp(write.at),
+            "firstTimestamp": rfc3339(write.series.first),
+            "lastTimestamp": rfc3339(write.at),
             "source": {"component": _COMPONENT},
             "reportingComponent": _COMPONENT,
             "reportingInstance": self._instance,
         }
-
-
-def _timestamp(time: datetime) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _shortened(message: str) -> str:

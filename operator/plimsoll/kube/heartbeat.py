@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from plimsoll.errors import NotFound
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import LEASES
-from plimsoll.kube.lease import micro_time
 from plimsoll.kube.objects.objects import Lease
+from plimsoll.kube.objects.times import micro_time
 
 
 class Heartbeat:
@@ -23,7 +23,7 @@ class Heartbeat:
             "apiVersion": LEASES.api_version,
             "kind": "Lease",
             "metadata": {"name": self._name, "namespace": self._namespace},
-            "spec": {"holderIdentity": holder, "renewTime": micro_time(time.astimezone(UTC))},
+            "spec": {"holderIdentity": holder, "renewTime": micro_time(time)},
         }
         await self._client.apply(self._path, lease, Lease)
 

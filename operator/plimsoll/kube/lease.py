@@ -24,6 +24,7 @@ from plimsoll.errors import ApiError, Conflict, NotFound
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import LEASES
 from plimsoll.kube.objects.objects import Lease, LeaseSpec, ObjectMeta
+from plimsoll.kube.objects.times import micro_time
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 
@@ -253,13 +254,12 @@ def _document(lease: Lease) -> dict[str, object]:
         "spec": {
             "holderIdentity": spec.holder_identity,
             "leaseDurationSeconds": spec.lease_duration_seconds,
-            "acquireTime": micro_time(spec.acquire_time),
-            "renewTime": micro_time(spec.renew_time),
+            "acquireTime": _shown(spec.acquire_time),
+            "renewTime": _shown(spec.renew_time),
             "leaseTransitions": spec.lease_transitions,
         },
     }
 
 
-def micro_time(time_: datetime | None) -> str | None:
-    """As the API requires it: exactly six digits after the decimal point."""
-    return None if time_ is None else time_.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def _shown(time: datetime | None) -> str | None:
+    return None if time is None else micro_time(time)

@@ -20,6 +20,7 @@ from plimsoll.api.definition import GROUP
 from plimsoll.clock import Clock
 from plimsoll.errors import AlreadyExists, Conflict, Invalid, NotFound
 from plimsoll.kube.http.transport import Request
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll_simulator.cluster.patches import Raw, applied, merged, operated
 
 LATENCY_SECONDS = 0.005
@@ -282,4 +283,4 @@ def _key_of(url: str) -> tuple[Key, str]:
 
 def timestamp(clock: Clock, later_seconds: int = 0) -> str:
     """The time, as objects hold it: in whole seconds."""
-    return f"{clock.now() + timedelta(seconds=later_seconds):%Y-%m-%dT%H:%M:%SZ}"
+    return rfc3339(clock.now() + timedelta(seconds=later_seconds))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from plimsoll.kube.lease import micro_time
+from plimsoll.kube.objects.times import micro_time
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.processes.console_process import ConsoleProcess

@@ -1,9 +1,10 @@
 """Report in the policy's status whether the console's ledger has all that was used."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.acting.conditions.conditions import Fact
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.observe.measured.ledger import LedgerReading
 from plimsoll.vocabulary.reasons import Reason
 
@@ -23,12 +24,8 @@ def _fact(reading: LedgerReading, now: datetime) -> Fact:
     until = reading.accounted_until
     if until is not None and now - until <= LATE_AFTER:
         return Fact.true(LEDGER_CURRENT, Reason.LEDGER_WRITTEN, "the ledger has all that was used")
-    what = "nothing" if until is None else f"nothing since {_shown(until)}"
+    what = "nothing" if until is None else f"nothing since {rfc3339(until)}"
     text = f"{what} is in the ledger, which catches up when it can; plans go on meanwhile"
     return Fact.false(
         LEDGER_CURRENT, Reason.LEDGER_BEHIND, f"{text}; the console's log says what is wrong"
     )
-
-
-def _shown(time: datetime) -> str:
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

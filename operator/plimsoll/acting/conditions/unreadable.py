@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from plimsoll.acting.conditions.conditions import LONGEST_MESSAGE, whole_second
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.vocabulary.reasons import Reason
 
@@ -43,7 +44,7 @@ def _condition(kind: str, refused: RefusedObject, message: str, now: datetime) -
         "status": "False",
         "reason": Reason.INVALID_SPEC.value,
         "message": message,
-        "lastTransitionTime": f"{whole_second(now):%Y-%m-%dT%H:%M:%SZ}",
+        "lastTransitionTime": rfc3339(whole_second(now)),
         "observedGeneration": refused.generation,
     }
 

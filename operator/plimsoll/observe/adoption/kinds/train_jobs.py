@@ -7,6 +7,7 @@ from typing import Final
 
 from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.objects.job_set import JobSet
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll.kube.objects.train_job import TrainJob
 from plimsoll.kube.objects.workload_parts import condition_of
 from plimsoll.observe.adoption.kinds.adapter import (
@@ -93,8 +94,7 @@ class TrainJobs(Adapter[TrainJob]):
         item = candidate.item
         # Without a time Trainer's webhook sets it, and rewrites all of the TrainJob as it does so:
         # GPUs given as a number become text, and spec.trainer may not change.
-        time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        patch = {"manager": MANAGER, "time": time, "trainingRuntimeSpec": _gated(candidate)}
+        patch = {"manager": MANAGER, "time": rfc3339(now), "trainingRuntimeSpec": _gated(candidate)}
         if isinstance(item, TrainJob) and item.spec.runtime_patches:
             return [{"op": "add", "path": f"{_PATCHES}/-", "value": patch}]
         return [{"op": "add", "path": _PATCHES, "value": [patch]}]
