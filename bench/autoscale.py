@@ -28,7 +28,7 @@ from plimsoll_bench.serving.policies import (
 )
 from plimsoll_bench.serving.rates import Floats, outcome, rates_in
 from plimsoll_placement.estimate.forecast.distribution import Forecast
-from plimsoll_placement.estimate.forecast.trial import PRICES
+from plimsoll_placement.estimate.forecast.price_curve import PRICES
 
 SKIPPED_SHARE = 2 / 7
 HEADROOMS = np.geomspace(1.0, 3.0, 56)

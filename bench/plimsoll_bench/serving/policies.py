@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plimsoll_bench.serving.account import Account
 from plimsoll_bench.serving.rates import Floats, Rates, outcome
+from plimsoll_placement.estimate.forecast.account import Account
 from plimsoll_placement.estimate.forecast.distribution import Forecast
 from plimsoll_placement.estimate.forecast.history import History
 from plimsoll_placement.estimate.forecast.model import Model, learned
@@ -118,6 +118,6 @@ def plimsoll(task: Task, made: Sequence[tuple[Forecast, Model]]) -> Floats:
         seen = window - task.lead
         if seen >= 0:
             account = account.after(loads[seen], chosen[seen], task.rates.step_seconds)
-        price = model.trial.price(account.share(task.allowed), unit=1.0)
+        price = model.trial.curve(unit=1.0).price(account.share(task.allowed))
         chosen[window] = forecast.replicas(price, 1.0)
     return chosen

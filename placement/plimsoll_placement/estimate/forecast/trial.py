@@ -1,23 +1,17 @@
-"""The price of capacity that keeps what is unserved within a share, by how prices did in the past.
+"""How each price of capacity would have done in the past.
 
-Most of what is unserved occurs in a few hours, so the past gives the share with an error. The price
-keeps the share with one standard error added, computed between blocks of hours (the same rule:
-Breiman, Friedman, Olshen and Stone, 1984). Each past load is forecast by what the loads of other
-times teach, so that a model is not tried on what it has seen.
+Each past load is forecast by what the loads of other times teach, so that a model is not tried on
+what it has seen. Errors are computed between blocks of hours.
 """
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from plimsoll_placement.estimate.forecast.history import Floats
+from plimsoll_placement.estimate.forecast.price_curve import PRICES, PriceCurve
 from plimsoll_placement.estimate.forecast.shape import Shape, learned_shape
 
-PRICES = np.geomspace(0.6, 0.002, 40)
-FIRST_PRICE = 0.05
-FIRST_PRICE_STEPS = 72.0
-"""The price before anything is tried, and how many steps of evidence it counts for."""
 _LEAST = 1e-12
 _LARGEST = 500.0
 """The logarithm of more than any load."""
@@ -70,6 +64,11 @@ class Trial:
         apart = ((missed - shares[:, None] * loads) ** 2).sum(axis=1)
         return shares + np.sqrt(apart * blocks / max(blocks - 1, 1)) / total
 
+    def curve(self, unit: float = 0.0) -> PriceCurve:
+        """What capacity in units of this size would have left unserved at each price, at most."""
+        steps = float(self.weights[np.isfinite(self.loads)].sum())
+        return PriceCurve(self.unserved_at_most(unit), steps)
+
     def _blocks(self, unit: float) -> tuple[Floats, Floats]:
         """What would have been unserved by price and block, and the load by block."""
         wanted = self._quantiles(1 - PRICES)
@@ -86,18 +85,3 @@ class Trial:
         """The loads that are not exceeded with these probabilities, by row, at each step."""
         moves = self.shape.quantiles(shares, self.widths) * self.widths
         return np.exp(np.minimum(self.centres + moves, _LARGEST)) - self.floor
-
-    def price(self, share: float, unit: float = 0.0) -> float:
-        """The price at which no more than that share of the load would have been unserved.
-
-        While little has been tried, it is close to what suits most loads.
-        """
-        if not share > 0:
-            raise ValueError(f"a share of {share} cannot be kept")
-        # Rises with the price, if only minimally where it is flat, as an inverse needs.
-        shares = np.log(np.maximum(self.unserved_at_most(unit), _LEAST))[::-1]
-        shares = np.maximum.accumulate(shares) + np.arange(len(PRICES)) * _LEAST
-        tried = math.exp(np.interp(math.log(share), shares, np.log(PRICES[::-1])))
-        steps = float(self.weights[np.isfinite(self.loads)].sum())
-        believed = steps / (steps + FIRST_PRICE_STEPS)
-        return math.exp(believed * math.log(tried) + (1 - believed) * math.log(FIRST_PRICE))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plimsoll_bench.serving.account import Account
+from plimsoll_placement.estimate.forecast.account import Account
 from plimsoll_placement.estimate.forecast.distribution import Forecast
 from plimsoll_placement.estimate.forecast.history import History, remembered
 from plimsoll_placement.estimate.forecast.model import forecast, learned
@@ -117,13 +117,14 @@ def test_a_replica_is_worth_it_only_if_it_is_used_by_more_than_its_price() -> No
 
 def test_a_larger_share_unserved_lets_capacity_be_dearer() -> None:
     model = learned(History.of(np.random.default_rng(4).uniform(50, 150, 900), 600), NOW)
-    assert model.trial.price(0.001) < model.trial.price(0.01) < model.trial.price(0.05)
+    prices = model.trial.curve()
+    assert prices.price(0.001) < prices.price(0.01) < prices.price(0.05)
 
 
 def test_a_price_keeps_to_its_share_on_loads_like_those_before() -> None:
     loads = np.random.default_rng(5).uniform(50, 150, 1200)
     model = learned(History.of(loads[:1000], 600), NOW)
-    price, missed = model.trial.price(0.01), 0.0
+    price, missed = model.trial.curve().price(0.01), 0.0
     for step in range(1000, 1200):
         made = model.forecast(History.of(loads[:step], 600))
         assert made is not None
@@ -151,7 +152,7 @@ def test_a_share_is_kept_more_safely_where_it_came_from_few_hours() -> None:
     scattered, at_once = loads.copy(), loads.copy()
     scattered[::24] = 90
     at_once[100:110] = 90
-    prices = [a_trial(each, 12).price(0.005) for each in (scattered, at_once)]
+    prices = [a_trial(each, 12).curve().price(0.005) for each in (scattered, at_once)]
     np.testing.assert_allclose(a_trial(scattered).unserved(), a_trial(at_once).unserved())
     assert prices[1] < prices[0]
 
@@ -165,7 +166,7 @@ def test_a_share_is_kept_over_weeks_of_loads_that_leap() -> None:
             model = learned(history, NOW)
         made = model.forecast(history)
         assert made is not None
-        capacity = made.wanted(model.trial.price(account.share(allowed)))
+        capacity = made.wanted(model.trial.curve().price(account.share(allowed)))
         account = account.after(loads[step], capacity, 600)
         missed, came = missed + max(0.0, loads[step] - capacity), came + loads[step]
     assert 0.5 * allowed < missed / came < 1.1 * allowed
