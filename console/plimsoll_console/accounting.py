@@ -11,6 +11,7 @@ from plimsoll_console.ledger.database.connection import connected
 from plimsoll_console.ledger.database.store import Store
 from plimsoll_console.ledger.keeper import Keeper
 from plimsoll_console.ledger.terms import Terms
+from plimsoll_console.messages.cluster import Cluster
 from plimsoll_console.reports.desk import Desk
 from plimsoll_console.reports.focus import Billing
 from plimsoll_console.server import ConsoleServer
@@ -18,7 +19,6 @@ from plimsoll_console.serving.accounts import Accounts
 from plimsoll_console.serving.asker import Askers
 from plimsoll_console.settings import Settings
 from plimsoll_console.views.cluster import cluster_of
-from plimsoll_console.views.messages import Cluster
 from plimsoll_console.views.sight import Sight
 from plimsoll_console.views.stamps import Stamp
 

@@ -12,6 +12,7 @@ from plimsoll.kube.probe_server import Probe, add_probes
 from plimsoll.supervision import count_unforeseen
 from plimsoll_console.cluster.feed import Feed
 from plimsoll_console.errors import AskRefused, NothingThere
+from plimsoll_console.messages.who import Me
 from plimsoll_console.metrics import OwnMetrics
 from plimsoll_console.serving import responses
 from plimsoll_console.serving.asker import Asker, Askers, token_of
@@ -19,7 +20,6 @@ from plimsoll_console.serving.events import Stream, Viewers, follow, views_of
 from plimsoll_console.serving.files import INDEX, page_files
 from plimsoll_console.serving.shown import Shown
 from plimsoll_console.settings import Settings
-from plimsoll_console.views.messages import Me
 
 API: Final = "/api/v1"
 MOST_BODY_BYTES: Final = 64 * 1024

@@ -21,12 +21,7 @@ from plimsoll_console.asking.edits import edited
 from plimsoll_console.asking.parcel import wrapped
 from plimsoll_console.cluster.feed import Seen
 from plimsoll_console.errors import AskedTooOften, NothingThere, TooHard
-from plimsoll_console.views.messages import (
-    ExplainRequest,
-    Explanation,
-    WhatIf,
-    WhatIfRequest,
-)
+from plimsoll_console.messages.questions import ExplainRequest, Explanation, WhatIf, WhatIfRequest
 from plimsoll_console.views.redaction import redacted_simulation, redacted_why
 from plimsoll_console.views.sight import Sight
 

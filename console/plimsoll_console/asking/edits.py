@@ -10,7 +10,7 @@ from plimsoll.api.parts.gang_roles import WORKER
 from plimsoll.api.refusal_text import refusals
 from plimsoll.api.training_job import TrainingJob
 from plimsoll_console.errors import BadQuestion
-from plimsoll_console.views.messages import RoleEdit, WhatIfRequest
+from plimsoll_console.messages.questions import RoleEdit, WhatIfRequest
 
 Spec = dict[str, Any]
 

@@ -14,8 +14,8 @@ from plimsoll.observe.snapshot import JobName
 from plimsoll_console.asking.desk import Desk
 from plimsoll_console.cluster.feed import Feed, Seen
 from plimsoll_console.errors import AskRefused
+from plimsoll_console.messages.queue import WaitingLine
 from plimsoll_console.views.line import line_of, waiting_in
-from plimsoll_console.views.messages import WaitingLine
 from plimsoll_console.views.sight import Sight
 from plimsoll_console.views.stamps import Stamp
 

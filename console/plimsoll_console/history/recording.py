@@ -16,7 +16,7 @@ from plimsoll_console.history.frames import (
     figures_of,
     moment_of,
 )
-from plimsoll_console.views.messages import Change, Frame, History
+from plimsoll_console.messages.history import Change, Frame, History
 from plimsoll_console.views.sight import Sight, named_key
 from plimsoll_console.views.stamps import Stamp
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from plimsoll_console.views.messages import Stamped
+from plimsoll_console.messages.base import Stamped
 from plimsoll_console.views.stamps import Stamp
 
 _WORTH_BYTES: Final = 1024

@@ -21,10 +21,10 @@ from plimsoll_console.errors import (
     BadQuestion,
     NothingThere,
 )
+from plimsoll_console.messages.base import Changed, Problem
 from plimsoll_console.serving.asker import Asker, Askers
 from plimsoll_console.serving.encoded import encode
 from plimsoll_console.serving.shown import Shown
-from plimsoll_console.views.messages import Changed, Problem
 
 MOST_VIEWS: Final = 16
 WRITE_SECONDS: Final = 20.0

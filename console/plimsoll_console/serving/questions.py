@@ -8,10 +8,10 @@ from aiohttp import web
 
 from plimsoll_console.asking.desk import Desk
 from plimsoll_console.errors import BadQuestion
+from plimsoll_console.messages.questions import ExplainRequest, WhatIfRequest
 from plimsoll_console.serving import responses
 from plimsoll_console.serving.asker import Asker, Askers
 from plimsoll_console.serving.shown import Shown
-from plimsoll_console.views.messages import ExplainRequest, WhatIfRequest
 
 BODY_SECONDS: Final = 10.0
 Q = TypeVar("Q", ExplainRequest, WhatIfRequest)

@@ -7,9 +7,9 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from plimsoll_console.errors import AskRefused
+from plimsoll_console.messages.base import Message, Problem
 from plimsoll_console.serving.encoded import Encoded, encode
 from plimsoll_console.serving.files import PageFile
-from plimsoll_console.views.messages import Message, Problem
 
 JSON: Final = "application/json"
 _PRIVATE: Final = "private, no-cache"

@@ -12,12 +12,12 @@ from typing import Final
 from plimsoll.observe.snapshot import JobName
 from plimsoll_console.access.rights import Rights
 from plimsoll_console.cluster.feed import Seen
+from plimsoll_console.messages.base import Stamped
 from plimsoll_console.serving.encoded import UNSTAMPED, Encoded, encoded
 from plimsoll_console.views.cluster import cluster_of
 from plimsoll_console.views.job import job_of
 from plimsoll_console.views.jobs import jobs_of
 from plimsoll_console.views.map import group_of, map_of
-from plimsoll_console.views.messages import Stamped
 from plimsoll_console.views.power import power_of
 from plimsoll_console.views.queues import queues_of
 from plimsoll_console.views.sight import Sight

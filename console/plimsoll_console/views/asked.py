@@ -6,7 +6,7 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
 from plimsoll.api.parts.gang_roles import WORKER
 from plimsoll.api.training_job import TrainingJob
-from plimsoll_console.views.messages import Asked
+from plimsoll_console.messages.keys import Asked
 
 
 def asked_by(job: Job) -> tuple[Asked, ...]:

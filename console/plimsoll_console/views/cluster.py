@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from plimsoll.api.parts.conditions import condition
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.observe.snapshot import Snapshot
+from plimsoll_console.messages.cluster import Advice, Cluster, Counts, PlanFigures, TypeCounts
 from plimsoll_console.views.holdings import (
     all_units,
     holdings_of,
@@ -14,13 +15,6 @@ from plimsoll_console.views.holdings import (
     price_of,
     state_of,
     type_of,
-)
-from plimsoll_console.views.messages import (
-    Advice,
-    Cluster,
-    Counts,
-    PlanFigures,
-    TypeCounts,
 )
 from plimsoll_console.views.sight import Sight, named_key
 from plimsoll_console.views.stamps import Stamp

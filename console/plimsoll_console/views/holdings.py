@@ -10,7 +10,7 @@ from plimsoll.observe.nodes.gpus import Offer
 from plimsoll.observe.snapshot import JobView, NodeView, PodView, Snapshot
 from plimsoll.observe.views.pools import gpu_type_of
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_console.views.messages import JobState
+from plimsoll_console.messages.keys import JobState
 
 Phase = Literal["Coming", "Running", "Going"]
 

@@ -8,16 +8,7 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.progress import MeasuredRate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobView
-from plimsoll_console.views.asked import asked_by
-from plimsoll_console.views.holdings import (
-    dollars_per_hour,
-    milli_by_type,
-    phase_of,
-    state_of,
-    watts_per_gpu,
-)
-from plimsoll_console.views.life import life_of
-from plimsoll_console.views.messages import (
+from plimsoll_console.messages.job import (
     JobDetail,
     PlaceState,
     PowerFigures,
@@ -27,6 +18,15 @@ from plimsoll_console.views.messages import (
     ServiceState,
     SlowWorkerState,
 )
+from plimsoll_console.views.asked import asked_by
+from plimsoll_console.views.holdings import (
+    dollars_per_hour,
+    milli_by_type,
+    phase_of,
+    state_of,
+    watts_per_gpu,
+)
+from plimsoll_console.views.life import life_of
 from plimsoll_console.views.sight import Sight, key_of
 from plimsoll_console.views.stamps import Stamp
 

@@ -3,8 +3,8 @@
 from typing import Final
 
 from plimsoll.observe.snapshot import JobView
+from plimsoll_console.messages.jobs import JobRow, Jobs
 from plimsoll_console.views.holdings import dollars_per_hour, milli_by_type, state_of
-from plimsoll_console.views.messages import JobRow, Jobs
 from plimsoll_console.views.sight import Sight, key_of
 from plimsoll_console.views.stamps import Stamp
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from plimsoll.api.training_job import TrainingJobStatus
 from plimsoll.observe.snapshot import JobView
-from plimsoll_console.views.messages import LifeEvent
+from plimsoll_console.messages.job import LifeEvent
 
 
 def life_of(view: JobView, text: Callable[[str], str]) -> tuple[LifeEvent, ...]:

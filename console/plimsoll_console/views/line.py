@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll_console.messages.queue import WaitingJob, WaitingLine
 from plimsoll_console.views.asked import asked_by, least_milli
 from plimsoll_console.views.holdings import is_waiting
-from plimsoll_console.views.messages import WaitingJob, WaitingLine
 from plimsoll_console.views.sight import Sight, key_of
 from plimsoll_console.views.stamps import Stamp
 

@@ -15,17 +15,7 @@ from plimsoll.observe.nodes.gpus import Offer
 from plimsoll.observe.nodes.orders import Order
 from plimsoll.observe.snapshot import JobName, JobView, NodeView
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_console.views.holdings import (
-    Held,
-    Holdings,
-    all_units,
-    holdings_of,
-    other_units,
-    state_of,
-    type_of,
-    watts_per_gpu,
-)
-from plimsoll_console.views.messages import (
+from plimsoll_console.messages.map import (
     Cell,
     Ghost,
     GroupCounts,
@@ -35,6 +25,16 @@ from plimsoll_console.views.messages import (
     MapJob,
     MapNode,
     NodeState,
+)
+from plimsoll_console.views.holdings import (
+    Held,
+    Holdings,
+    all_units,
+    holdings_of,
+    other_units,
+    state_of,
+    type_of,
+    watts_per_gpu,
 )
 from plimsoll_console.views.sight import Sight, key_of
 from plimsoll_console.views.stamps import Stamp

@@ -2,7 +2,7 @@
 
 from plimsoll.api.parts.conditions import condition
 from plimsoll.api.power_domain import PowerDomain
-from plimsoll_console.views.messages import DomainState, Power
+from plimsoll_console.messages.power import DomainState, Power
 from plimsoll_console.views.sight import Sight, named_key
 from plimsoll_console.views.stamps import Stamp
 

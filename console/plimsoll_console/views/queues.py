@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from plimsoll.api.job_queue import JobQueue, Quota, QuotaUsage
 from plimsoll.api.parts.conditions import condition
-from plimsoll_console.views.messages import QueueQuota, Queues, QueueState
+from plimsoll_console.messages.queue import QueueQuota, Queues, QueueState
 from plimsoll_console.views.sight import Sight
 from plimsoll_console.views.stamps import Stamp
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll_console.access.rights import JOB_KINDS, Rights
-from plimsoll_console.views.messages import JobKey
+from plimsoll_console.messages.keys import JobKey
 
 ANOTHER_JOB: Final = "another job"
 _JOB_KINDS: Final = frozenset(each.kind for each in JOB_KINDS)

@@ -4,9 +4,9 @@ from typing import Any
 import msgspec
 
 from plimsoll_console.access.rights import ALL, Rights
+from plimsoll_console.messages.map import Map, MapNode
 from plimsoll_console.serving.shown import VIEWS
 from plimsoll_console.views.map import LARGEST_GROUP, MOST_NODES, group_of, map_of
-from plimsoll_console.views.messages import Map, MapNode
 from plimsoll_console.views.sight import Sight
 from plimsoll_console.views.stamps import Stamp
 from plimsoll_devcluster.fake_nodes import RACK, fake_node
