@@ -86,6 +86,8 @@ def _cost(after: Trial, view: JobView, job: Job, assignments: Assignments) -> Co
     training = view.training
     gpu_type = assignments[0].gpu_type
     seconds = work_seconds(training, gpu_type, job.size(assignments)) if training else None
+    if not dollars:
+        return Cost(None, round(watts, 1), seconds, None)
     total = None if seconds is None else round(dollars * seconds / _HOUR, 2)
     return Cost(round(dollars, 4), round(watts, 1), seconds, total)
 

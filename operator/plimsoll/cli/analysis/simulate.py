@@ -54,7 +54,9 @@ def _applied(each: Simulated) -> Iterator[str]:
     yield f"  starts: {each.starts}"
     if each.cost is not None:
         cost = each.cost
-        yield f"  costs: ${cost.dollars_per_hour:,.2f} an hour, {cost.watts:,.0f} W"
+        known = cost.dollars_per_hour is not None
+        dollars = f"${cost.dollars_per_hour:,.2f} an hour, " if known else ""
+        yield f"  {'costs' if known else 'draws'}: {dollars}{cost.watts:,.0f} W"
         if cost.seconds is not None and cost.dollars is not None:
             yield f"  takes: {_duration(cost.seconds)}, ${cost.dollars:,.2f} in total"
 

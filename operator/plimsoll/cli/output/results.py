@@ -98,9 +98,12 @@ class Moved(Line, frozen=True):
 
 
 class Cost(Line, frozen=True):
-    """What a job costs where it would run; if its length is unknown, there is no total."""
+    """What a job costs where it would run: no dollars if no GPU there has a price.
 
-    dollars_per_hour: float
+    If its length is unknown, there is no total.
+    """
+
+    dollars_per_hour: float | None
     watts: float
     seconds: int | None
     dollars: float | None

@@ -66,6 +66,17 @@ def test_a_job_without_known_work_has_no_total(
     assert (new["cost"]["seconds"], new["cost"]["dollars"]) == (None, None)
 
 
+def test_without_a_price_nothing_is_said_to_cost_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshot = a_snapshot(tmp_path, *a_crowded_node(), gpu_pool())
+    file = written(tmp_path, "job.yaml", a_job("new", 2, **RATE))
+    options = ("simulate", "-f", file, "--snapshot", snapshot)
+    (new,) = answer(run(capsys, *options, "-o", "json"))["applied"]
+    assert (new["cost"]["dollarsPerHour"], new["cost"]["dollars"]) == (None, None)
+    assert "  draws: 970 W\n" in run(capsys, *options).out
+
+
 def test_a_preempted_job_is_listed_with_what_it_loses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

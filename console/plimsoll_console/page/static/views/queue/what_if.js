@@ -65,7 +65,7 @@ function Outcome({ found: { simulation, hidden, hiddenGpuHoursLost } }) {
       ({ why, starts, cost }) =>
         html`<section key=${why.job.name} class="outcome">
           <h3>It would start ${starts}</h3>
-          ${cost ? html`<p>${dollars(cost.dollarsPerHour)} an hour, ${watts(cost.watts)}${cost.seconds === null ? "" : `, for ${span(cost.seconds)}`}${cost.dollars === null ? "" : `: ${dollars(cost.dollars)} in all`}.</p>` : null}
+          ${cost ? html`<p>${cost.dollarsPerHour === null ? "" : `${dollars(cost.dollarsPerHour)} an hour, `}${watts(cost.watts)}${cost.seconds === null ? "" : `, for ${span(cost.seconds)}`}${cost.dollars === null ? "" : `: ${dollars(cost.dollars)} in all`}.</p>` : null}
           <${Why} why=${why} />
         </section>`,
     )}
