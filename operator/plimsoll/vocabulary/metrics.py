@@ -270,6 +270,16 @@ SERVICE_FORESEEN_LOAD = Gauge(
     "Forecast load of a service within the horizon, at the configured quantile",
     ["namespace", "name", "role", "bucket"],
 )
+SERVICE_KV_CACHE = Gauge(
+    "plimsoll_service_kv_cache_used_ratio",
+    "The used share of the replicas' KV cache, on average; absent where servers do not report it",
+    ["namespace", "name", "role"],
+)
+SERVICE_CAPACITY = Gauge(
+    "plimsoll_service_replica_capacity",
+    "The load that one replica on a GPU type carries, measured or as its profile says",
+    ["namespace", "name", "role", "gpu_type", "bucket"],
+)
 SERVICE_PLACED_REPLICAS = Gauge(
     "plimsoll_service_placed_replicas",
     "Replicas of a service that have a place",

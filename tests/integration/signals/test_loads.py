@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from plimsoll.signals.load.queries import Scope, default_queries, past_query
+from plimsoll.signals.load.queries import default_queries, past_query
+from plimsoll.signals.load.terms import Scope
 from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster

@@ -14,9 +14,10 @@ from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResu
 from plimsoll.signals.load.job_reading import job_reading
 from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
 from plimsoll.signals.load.load_reading import LoadResults
-from plimsoll.signals.load.queries import MOST, Measure, Scope, default_queries, own_queries
+from plimsoll.signals.load.queries import MOST, default_queries, own_queries
 from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.series import step_of
+from plimsoll.signals.load.terms import Measure, Scope
 from plimsoll.signals.prometheus.decoding import query_result
 from support.clusters.seen import NOW
 from support.objects.load_results import WINDOW, a_service, pods_of_role

@@ -10,7 +10,7 @@ from plimsoll.api.parts.roles import Role
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.serving.autoscaling import scaled_loads
 from plimsoll.planning.serving.grouping import grouped
-from plimsoll.planning.serving.replicas import role_status, wanted_replicas
+from plimsoll.planning.serving.replicas import capacities, role_status, wanted_replicas
 from plimsoll.vocabulary import metrics
 
 _FIGURES = (
@@ -18,6 +18,8 @@ _FIGURES = (
     metrics.SERVICE_WANTED_LOAD,
     metrics.SERVICE_OBSERVED_LOAD,
     metrics.SERVICE_FORESEEN_LOAD,
+    metrics.SERVICE_KV_CACHE,
+    metrics.SERVICE_CAPACITY,
     metrics.SERVICE_PLACED_REPLICAS,
     metrics.SERVICE_READY_REPLICAS,
     metrics.SERVICE_ATTAINMENT,
@@ -102,6 +104,10 @@ def _report(view: JobView, job: InferenceJob, role: Role) -> None:
     for each in demand.loads if demand else ():
         metrics.SERVICE_OBSERVED_LOAD.labels(*labels, each.bucket).set(each.observed)
         metrics.SERVICE_FORESEEN_LOAD.labels(*labels, each.bucket).set(each.foreseen)
+    if view.demand and role.name in view.demand.kv_cache_used:
+        metrics.SERVICE_KV_CACHE.labels(*labels).set(view.demand.kv_cache_used[role.name])
+    for (gpu_type, bucket), carried in capacities(job, role).items():
+        metrics.SERVICE_CAPACITY.labels(*labels, gpu_type, bucket).set(carried)
 
 
 def _report_level(job: InferenceJob) -> None:

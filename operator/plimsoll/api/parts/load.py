@@ -12,6 +12,18 @@ from plimsoll.api.values.amounts import Duration, Fraction, Percentage, Positive
 from plimsoll.api.values.scalars import PromQL, ResourceName, Timestamp
 
 EACH_ROLE = "*"
+Server = Literal[
+    "VLLM",
+    "SGLang",
+    "TensorRTLLM",
+    "TGI",
+    "LlamaCpp",
+    "Triton",
+    "Dynamo",
+    "RayServe",
+    "HTTP",
+    "Gateway",
+]
 Measurement = Literal[
     "Load",
     "Running",
@@ -49,14 +61,29 @@ class Forecast(ApiModel):
     """Forecast quantile to provision for, above 0 and below 1."""
 
 
+class LoadGateway(ApiModel):
+    """The gateway in front of a service: what waits there, or finds no replica, is load, too."""
+
+    type: Literal["InferencePool", "Envoy", "Istio", "NGINX"]
+    """Whose metrics are queried: the endpoint picker's of an InferencePool, Envoy's (Contour, Envoy
+    Gateway), Istio's or ingress-nginx's."""
+    name: ResourceName | None = None
+    """InferencePool; with Istio, NGINX and Contour, the Service; with Envoy Gateway, the HTTPRoute;
+    in the job's namespace. Default: the job's name."""
+
+
 class Load(ApiModel):
     """How load is measured and forecast."""
 
-    server: Literal["VLLM", "HTTP", "Gateway"] = "VLLM"
-    """Default queries: for vLLM, plain HTTP, or vLLM behind a Gateway API InferencePool, whose
-    queue counts too."""
+    server: Server = "VLLM"
+    """Inference engine or server whose metrics are queried; `HTTP`: any that counts requests;
+    `Gateway`: vLLM behind the InferencePool."""
+    model: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    """Model to count, as the server's metrics call it, where replicas serve several."""
+    gateway: LoadGateway | None = None
+    """Gateway whose metrics are queried, too: it can wake a service from zero."""
     inference_pool: ResourceName | None = None
-    """InferencePool for `Gateway`. Default: the job's name."""
+    """InferencePool for the server `Gateway`. Default: the job's name."""
     queries: Annotated[tuple[LoadQuery, ...], Field(max_length=16), keyed_by("name", "role")] = ()
     """Queries that replace the default ones."""
     forecast: Forecast = Forecast()

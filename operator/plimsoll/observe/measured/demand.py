@@ -61,7 +61,8 @@ class JobDemand:
     `running_requests`: the requests in progress on each pod, by the pod's name. `awaits_metrics`:
     whether the problem is the one that every service has at first: nothing reports its load yet.
     `backlog`: the work left until the load's deadline, by role and bucket, in the load's unit
-    without its "per second".
+    without its "per second". `kv_cache_used`: the share of the replicas' KV cache that is used, by
+    role, where the server reports it.
     """
 
     job_uid: str
@@ -75,6 +76,7 @@ class JobDemand:
     backlog: Mapping[str, Mapping[str, float]] = field(
         default_factory=dict[str, Mapping[str, float]]
     )
+    kv_cache_used: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def of(self, role: str) -> RoleDemand | None:
         """The demand of a role; None if unknown."""

@@ -1,11 +1,12 @@
 """Combine one look's results about a job: loads of its roles, SLO attainment, open requests."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from statistics import fmean
 from typing import Final
 
-from plimsoll.observe.measured.sample import NoResult, QueryResult
+from plimsoll.observe.measured.sample import QueryResult
 from plimsoll.signals.load.load_reading import (
     Defaults,
     Gap,
@@ -16,8 +17,10 @@ from plimsoll.signals.load.load_reading import (
     own_values,
     role_loads,
 )
-from plimsoll.signals.load.queries import Measure
+from plimsoll.signals.load.servers.known import metrics_of
+from plimsoll.signals.load.servers.server_metrics import unit_seconds
 from plimsoll.signals.load.slo_attainment import Histogram, histogram, quantile, share_within
+from plimsoll.signals.load.terms import Measure
 
 TIMES: Final = ("TimeToFirstToken", "TimePerOutputToken", "Latency")
 WHOLE_PERCENT: Final = 100.0
@@ -37,6 +40,7 @@ class JobReading:
     attainment_percent: float | None = None
     latencies: Mapping[str, float] = field(default_factory=dict[str, float])
     running_requests: Mapping[str, float] = field(default_factory=dict[str, float])
+    kv_cache_used: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def job_reading(results: LoadResults) -> JobReading:
@@ -44,7 +48,7 @@ def job_reading(results: LoadResults) -> JobReading:
     defaults = defaults_of(results.defaults)
     found = {role.name: role_loads(results, role, defaults) for role in results.job.spec.roles}
     loads = {name: each for name, each in found.items() if not isinstance(each, Unknown)}
-    histograms = _histograms(results.defaults)
+    histograms = _histograms(results)
     return JobReading(
         loads=loads,
         unknown={name: each for name, each in found.items() if isinstance(each, Unknown)},
@@ -53,6 +57,7 @@ def job_reading(results: LoadResults) -> JobReading:
         attainment_percent=_attainment(results, histograms),
         latencies=_latencies(results, histograms),
         running_requests=_running(results, defaults),
+        kv_cache_used=_kv_cache_used(results, defaults),
     )
 
 
@@ -78,19 +83,20 @@ def _remark(results: LoadResults) -> str:
     )
 
 
-def _histograms(results: Iterable[QueryResult | NoResult]) -> dict[str, Histogram]:
-    """Histograms by what they measure; of several metrics, the first with data."""
+def _histograms(results: LoadResults) -> dict[str, Histogram]:
+    """Histograms in seconds by what they measure; of several metrics, the first with data."""
     buckets: dict[str, list[tuple[str, float]]] = {}
-    for result in results:
+    for result in results.defaults:
         for sample in result.samples if isinstance(result, QueryResult) else ():
             if "le" in sample.labels and sample.value >= 0:
                 measure = sample.labels.get("measure", "")
                 buckets.setdefault(measure, []).append((sample.labels["le"], sample.value))
     found: dict[str, Histogram] = {}
-    for measure in sorted(buckets):
-        known = histogram(buckets[measure])
-        if known is not None:
-            found.setdefault(measure.partition("/")[0], known)
+    for measurement, names in metrics_of(results.job).histograms.items():
+        for place, name in enumerate(names):
+            known = histogram(buckets.get(f"{measurement}/{place}", ()), unit_seconds(name))
+            if known is not None:
+                found.setdefault(measurement, known)
     return found
 
 
@@ -142,6 +148,16 @@ def _running(results: LoadResults, defaults: Defaults) -> dict[str, float]:
         for pod in sorted(names)
         if any(pod in by_pod for by_pod in values)
     }
+
+
+def _kv_cache_used(results: LoadResults, defaults: Defaults) -> dict[str, float]:
+    """The used share of the KV cache by role, on average over the pods that report it."""
+    by_pod = defaults.values.get(Measure.KV_CACHE, {})
+    shares = {
+        role: [by_pod[name] for name in pods.names if name in by_pod]
+        for role, pods in results.pods.items()
+    }
+    return {role: min(fmean(each), 1.0) for role, each in shares.items() if each}
 
 
 def _own_running(results: LoadResults) -> dict[str, float]:

@@ -17,9 +17,12 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.roles import ANY_SIZE, Role
 from plimsoll.observe.measured.sample import NoResult, Outcome, QueryResult
 from plimsoll.planning.serving.replicas import capacities
-from plimsoll.signals.load.offered import Flow, offered, offered_tokens
-from plimsoll.signals.load.queries import Measure, OwnQuery, pods_pattern, unit_of
+from plimsoll.signals.load.offered import Flow, offered, offered_at_pace, offered_tokens
+from plimsoll.signals.load.queries import OwnQuery, pods_pattern, unit_of
 from plimsoll.signals.load.role_pods import RolePods
+from plimsoll.signals.load.servers.gateways import gateway_of
+from plimsoll.signals.load.servers.known import METRICS, metrics_of, recognised
+from plimsoll.signals.load.terms import Measure
 
 MOST_BUCKETS: Final = 64
 LONGEST_BUCKET: Final = 63
@@ -27,6 +30,8 @@ ENOUGH_REPORT: Final = 0.75
 """If this share of the replicas reports its load, the others are assumed to have as much."""
 LAST_MINUTE: Final = timedelta(minutes=1)
 """The least time left: a backlog that is due now is due within a minute."""
+
+_IN_FRONT: Final = (Measure.FRONT_QUEUE, Measure.FRONT_GROWTH, Measure.UNSERVED)
 
 Loads = Mapping[str, float]
 """By bucket."""
@@ -70,11 +75,15 @@ class LoadResults:
 
 @dataclass(slots=True)
 class Defaults:
-    """The result of the default query by measure and pod, and its unusable values."""
+    """The result of the default query by measure and pod, and its unusable values.
+
+    `servers`: metrics of other servers than the one named.
+    """
 
     values: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     flaws: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     missing: "Unknown | None" = None
+    servers: set[str] = field(default_factory=set[str])
 
     def sum(self, measure: str, pods: Iterable[str]) -> float:
         """The sum of a measurement over these pods."""
@@ -91,10 +100,14 @@ def defaults_of(results: Iterable[QueryResult | NoResult]) -> Defaults:
             continue
         for sample in result.samples:
             measure, pod = sample.labels.get("measure", ""), sample.labels.get("pod", "")
-            if sample.value < 0 and not measure.endswith("Growth"):
+            if measure == Measure.SERVER:
+                found.servers.add(sample.labels.get("server", ""))
+            elif sample.value < 0 and not measure.endswith("Growth"):
                 found.flaws[measure, pod] = "Absurd"
             else:
-                found.values.setdefault(measure, {})[pod] = sample.value
+                # A replica may have several queues.
+                values = found.values.setdefault(measure, {})
+                values[pod] = values.get(pod, 0.0) + sample.value
         for flawed in result.flawed:
             labels = flawed.labels
             found.flaws[labels.get("measure", ""), labels.get("pod", "")] = flawed.flaw
@@ -177,21 +190,24 @@ def _by_deadline(results: LoadResults, role: Role, backlog: Loads, deadline: dat
 def _measured(results: LoadResults, role: Role, defaults: Defaults) -> Loads | Unknown:
     """By the replicas' own metrics, and what waits in front of them."""
     pods = results.pods.get(role.name, RolePods())
-    front = defaults.values.get(Measure.FRONT_QUEUE)
+    in_front = defaults.values.keys() & {Measure.FRONT_QUEUE, Measure.UNSERVED}
     if defaults.missing:
         message = f"the load of role {role.name}: {defaults.missing.message}"
         return Unknown(defaults.missing.gap, message)
-    if not pods.ready and front is None:
+    if not pods.ready and not in_front:
         return Unknown(Gap.NO_REPLICA, _asleep(results, role))
     flow = _flow(results, role, defaults, pods)
     if isinstance(flow, Unknown):
         return flow
     if unit_of(results.job, role.name) is Measure.REQUESTS:
         return {ANY_SIZE: offered(flow, results.drain_seconds)}
-    load = offered_tokens(flow, results.drain_seconds)
-    if load is None and not pods.ready:
-        # Each waiting request wants at least one token, and so a replica.
-        load = flow.waiting / results.drain_seconds
+    if metrics_of(results.job).requests:
+        load = offered_tokens(flow, results.drain_seconds)
+    else:
+        load = offered_at_pace(flow)
+    if not pods.ready and not load:
+        # Each request wants at least one token, and so a replica.
+        load = flow.waiting / results.drain_seconds + flow.unserved
     if load is None:
         wait = f"{flow.waiting:g} requests of role {role.name} wait, and none was answered"
         return Unknown(Gap.NO_DATA, f"{wait} of late that shows how many tokens they take")
@@ -204,7 +220,7 @@ def _flow(results: LoadResults, role: Role, defaults: Defaults, pods: RolePods) 
     parts = (unit, Measure.REQUESTS, Measure.RUNNING, Measure.WAITING)
     growths = (Measure.RUNNING_GROWTH, Measure.WAITING_GROWTH)
     for (measure, pod), flaw in defaults.flaws.items():
-        if measure in (*parts, *growths, Measure.FRONT_QUEUE) and (not pod or pod in mine):
+        if measure in (*parts, *growths, *_IN_FRONT) and (not pod or pod in mine):
             return Unknown(
                 Gap.FLAWED, f"{measure} of {pod or 'the queue in front'} is {_words(flaw)}"
             )
@@ -220,6 +236,8 @@ def _flow(results: LoadResults, role: Role, defaults: Defaults, pods: RolePods) 
         completed=defaults.sum(Measure.REQUESTS, mine) / share,
         growth=growth,
         waiting=_waiting(results, role, defaults, mine & pods.names, share),
+        running=defaults.sum(Measure.RUNNING, mine) / share,
+        unserved=defaults.sum(Measure.UNSERVED, ("",)),
     )
 
 
@@ -250,7 +268,8 @@ def _reporting_share(
         known |= {pod for pod, value in scraped.items() if value}
     silent = sum(not (names & known) for names in pods.settled)
     if pods.ready and not known:
-        return Unknown(Gap.NO_DATA, _silent(results, role, pods.ready, pods.ready))
+        silence = _silent(results, role, pods.ready, pods.ready)
+        return Unknown(Gap.NO_DATA, silence + _mistaken(results, defaults))
     share = 1 - silent / len(pods.settled) if pods.settled else 1.0
     if share < ENOUGH_REPORT:
         return Unknown(Gap.PART_OF_DATA, _silent(results, role, silent, pods.ready))
@@ -268,19 +287,38 @@ def _names_in_result(job: InferenceJob, role: Role, defaults: Defaults) -> froze
 
 def _silent(results: LoadResults, role: Role, silent: int, ready: int) -> str:
     server = results.job.spec.load.server
-    what = "requests" if server == "HTTP" else "vLLM's metrics"
+    what = "requests" if server == "HTTP" else f"{metrics_of(results.job).title} metrics"
     who = f"{silent} of the {ready} ready replicas of role {role.name}"
     return f"Prometheus knows no {what} of {who}, by the labels namespace and pod"
+
+
+def _mistaken(results: LoadResults, defaults: Defaults) -> str:
+    """Which server it is instead of the one named, if its metrics are there."""
+    server = recognised(results.job, defaults.servers)
+    if server is None:
+        return ""
+    return f"; it has {METRICS[server].title}'s: set spec.load.server: {server}"
 
 
 def _asleep(results: LoadResults, role: Role) -> str:
     if role.replicas.min:
         return f"role {role.name} has no ready replica that could be measured"
-    gateway = ", or flow control in the endpoint picker"
-    more = gateway if results.job.spec.load.server == "Gateway" else ""
+    gateway = gateway_of(results.job)
+    if gateway is None:
+        return (
+            f"role {role.name} has no ready replica, and only replicas are measured: to wake from"
+            " zero it needs spec.load.gateway, or a query for Load that counts requests before they"
+            " reach a replica"
+        )
+    name = gateway.name or results.job.metadata.name
+    known = (
+        f"the endpoint picker of InferencePool {name} reports no flow-control queue"
+        if gateway.type == "InferencePool"
+        else f"{gateway.type} reports no requests for {name}"
+    )
     return (
-        f"role {role.name} has no ready replica, and only replicas are measured: to wake from zero"
-        f" it needs a query for Load that counts requests before they reach a replica{more}"
+        f"role {role.name} has no ready replica, and {known} that could wake it: check that"
+        " Prometheus scrapes the gateway, and spec.load.gateway.name"
     )
 
 

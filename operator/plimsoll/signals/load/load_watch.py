@@ -25,9 +25,10 @@ from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
 from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, LoadResults, Loads
 from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.past import past_loads, past_span
-from plimsoll.signals.load.queries import Scope, default_queries, own_queries, past_query
+from plimsoll.signals.load.queries import default_queries, own_queries, past_query
 from plimsoll.signals.load.role_pods import drain_seconds, role_pods, start_within
 from plimsoll.signals.load.rotation import LoadAsking, Source
+from plimsoll.signals.load.terms import Scope
 from plimsoll.signals.prometheus.query_budget import Allowance
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs, metrics
@@ -224,6 +225,7 @@ class LoadWatch:
             reading.running_requests,
             awaits_metrics=not reading.remark and _is_first_gap(reading),
             backlog=reading.backlog,
+            kv_cache_used=reading.kv_cache_used,
         )
         return self._with_learned(job, demand, now)
 

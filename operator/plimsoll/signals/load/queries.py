@@ -1,4 +1,4 @@
-"""Build the Prometheus queries for a service: one covers all default measurements.
+"""Build the Prometheus queries for a service: mostly one covers all default measurements.
 
 Each of its samples has a label `measure` that says what it is; per-replica measurements have the
 label `pod`, histograms have `le`. Users' own queries are sent one by one, so that each can fail on
@@ -7,20 +7,24 @@ its own.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.load import EACH_ROLE, LoadQuery, ServiceLevel
 from plimsoll.api.parts.roles import Role
 from plimsoll.observe.measured.sample import Query
-from plimsoll.signals.load.server_metrics import (
-    FLOW_CONTROL_QUEUE,
-    METRICS,
-    POOL_AVERAGE_QUEUE,
-    POOL_READY_PODS,
-    Names,
-    ServerMetrics,
+from plimsoll.signals.load.servers.gateways import gateway_terms
+from plimsoll.signals.load.servers.known import marks_of_others, metrics_of
+from plimsoll.signals.load.servers.server_metrics import Names, ServerMetrics
+from plimsoll.signals.load.terms import (
+    Measure,
+    Scope,
+    bucket_name,
+    by_pod,
+    joined,
+    marked,
+    named,
+    series,
 )
 from plimsoll.signals.prometheus.promql import filled, pattern, text
 
@@ -32,22 +36,8 @@ _DIGIT = "[bcdfghjklmnpqrstvwxz2456789]"
 _GENERATED: Final = f"({_DIGIT}{{1,10}}-)?{_DIGIT}{{5}}"
 """How Kubernetes names the pods of a Deployment or ReplicaSet; other pods have ordinals."""
 PREFILL, DECODE = "prefill", "decode"
-
-
-class Measure(StrEnum):
-    """The default measurements, per replica except for the last three."""
-
-    REQUESTS = "Requests"
-    PROMPT_TOKENS = "PromptTokens"
-    GENERATION_TOKENS = "GenerationTokens"
-    RUNNING = "Running"
-    RUNNING_GROWTH = "RunningGrowth"
-    WAITING = "Waiting"
-    WAITING_GROWTH = "WaitingGrowth"
-    SCRAPED = "Scraped"
-    FRONT_QUEUE = "FrontQueue"
-    FRONT_GROWTH = "FrontGrowth"
-    POOL_QUEUE = "PoolQueue"
+QUEUES: Final = 2
+"""Gauges that each have a measurement of their own; those after them add to the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +49,14 @@ class OwnQuery:
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which series are queried: PromQL matchers of the cluster, and the seconds to look back."""
-
-    window_seconds: int
-    matchers: str = ""
-
-
 def unit_of(job: InferenceJob, role: str) -> Measure:
     """The default unit of a role's load, per second."""
-    counts_tokens = bool(METRICS[job.spec.load.server].prompt_tokens)
-    units = {PREFILL: Measure.PROMPT_TOKENS, DECODE: Measure.GENERATION_TOKENS}
-    return units.get(role, Measure.REQUESTS) if counts_tokens else Measure.REQUESTS
+    metrics = metrics_of(job)
+    if role == PREFILL and metrics.prompt_tokens:
+        return Measure.PROMPT_TOKENS
+    if metrics.generation_tokens and (role == DECODE or not metrics.requests):
+        return Measure.GENERATION_TOKENS
+    return Measure.REQUESTS
 
 
 def pods_pattern(job: InferenceJob, role: Role) -> str:
@@ -111,10 +96,10 @@ def past_query(job: InferenceJob, role: Role, scope: Scope) -> Query:
     for own in own_queries(job):
         if (own.measurement, own.role) == ("Load", role.name):
             return replace(own.query, name="load_history")
-    metrics = METRICS[job.spec.load.server]
+    metrics = metrics_of(job)
     names = _counter(metrics, unit_of(job, role.name))
-    where = _where(job, (role,), scope, metrics.matchers)
-    served = _by_pod(names, where, "rate({})", scope)
+    where = _where(job, (role,), scope, _matchers(job))
+    served = by_pod(names, where, "rate({})", scope, metrics)
     return Query("load_history", f"sum({served})", least=0, most=MOST)
 
 
@@ -138,22 +123,39 @@ def _has_better(job: InferenceJob, query: LoadQuery, role: Role) -> bool:
 
 
 def _terms(job: InferenceJob, scope: Scope) -> Iterator[str]:
-    metrics = METRICS[job.spec.load.server]
-    where = _where(job, job.spec.roles, scope, metrics.matchers)
+    metrics = metrics_of(job)
+    where = _where(job, job.spec.roles, scope, _matchers(job))
     units = {Measure.REQUESTS, *(unit_of(job, role.name) for role in job.spec.roles)}
     for unit in sorted(units):
-        yield _marked(unit, _by_pod(_counter(metrics, unit), where, "rate({})", scope))
-    gauges = ((Measure.RUNNING, metrics.running), (Measure.WAITING, metrics.waiting))
-    for measure, names in gauges:
-        if names:
-            yield _marked(measure, _by_pod(names, where, "avg_over_time({})", scope))
-            growth = Measure(f"{measure}Growth")
-            yield _marked(growth, _by_pod(names, where, "delta({})", scope))
+        if names := _counter(metrics, unit):
+            yield marked(unit, by_pod(names, where, "rate({})", scope, metrics))
+    yield from _gauge_terms(job, metrics, where, scope)
     plain = _where(job, job.spec.roles, scope)
-    yield _marked(Measure.SCRAPED, _by_pod(("up",), plain, "max_over_time({})", scope))
+    yield marked(Measure.SCRAPED, by_pod(("up",), plain, "max_over_time({})", scope))
+    yield marked(Measure.SERVER, named(marks_of_others(job), plain))
     yield from _histogram_terms(job.spec.slo, metrics, where, scope)
-    if job.spec.load.server == "Gateway":
-        yield from _gateway_terms(job, scope)
+    yield from gateway_terms(job, scope)
+
+
+def _gauge_terms(
+    job: InferenceJob, metrics: ServerMetrics, where: str, scope: Scope
+) -> Iterator[str]:
+    phases = any(role.name in (PREFILL, DECODE) for role in job.spec.roles)
+    gauges = [(Measure.RUNNING, metrics.running), (Measure.WAITING, metrics.waiting)]
+    gauges += [(Measure.WAITING, names) for names in metrics.more_waiting if phases]
+    for place, (measure, names) in enumerate(gauges):
+        for each, function in ((measure, "avg_over_time({})"), (f"{measure}Growth", "delta({})")):
+            if names:
+                term = marked(each, by_pod(names, where, function, scope, metrics))
+                # The samples of a further queue have to differ from those of the first.
+                yield term if place < QUEUES else _in_queue(place, term)
+    if metrics.kv_cache:
+        shares = (f"avg_over_time({series(n, where)}[{scope.window}])" for n in metrics.kv_cache)
+        yield marked(Measure.KV_CACHE, " or ".join(f"avg by (pod) ({each})" for each in shares))
+
+
+def _in_queue(place: int, term: str) -> str:
+    return f'label_replace({term}, "queue", "{place}", "", "")'
 
 
 def _counter(metrics: ServerMetrics, unit: Measure) -> Names:
@@ -173,66 +175,20 @@ def _histogram_terms(
         "TimePerOutputToken": promised.time_per_output_token,
         "Latency": promised.latency,
     }
-    for measurement, names in (metrics.histograms or {}).items():
+    for measurement, names in metrics.histograms.items():
         for place, name in enumerate(names if objectives[measurement] else ()):
-            rates = f"rate({_series(f'{name}_bucket', where)}[{scope.window_seconds}s])"
-            yield _marked(f"{measurement}/{place}", f"sum by (le) ({rates})")
+            rates = f"rate({series(bucket_name(name), where)}[{scope.window}])"
+            yield marked(f"{measurement}/{place}", f"sum by (le) ({rates})")
 
 
-def _gateway_terms(job: InferenceJob, scope: Scope) -> Iterator[str]:
-    """What waits in front of the replicas, and at them as the endpoint picker sees it."""
-    pool = text(job.spec.load.inference_pool or job.metadata.name)
-    namespace = f'namespace="{text(job.metadata.namespace)}"'
-    flows = _joined(f'inference_pool="{pool}"', namespace, scope.matchers)
-    by_name = _joined(f'name="{pool}"', namespace, scope.matchers)
-    window = f"[{scope.window_seconds}s]"
-    alike = "by (inference_pool, priority, fairness_id, model_name, target_model_name)"
-    for measure, function in (
-        (Measure.FRONT_QUEUE, "avg_over_time"),
-        (Measure.FRONT_GROWTH, "delta"),
-    ):
-        sums = " or ".join(
-            f"sum(max {alike} ({function}({name}{{{flows}}}{window})))"
-            for name in FLOW_CONTROL_QUEUE
-        )
-        yield _marked(measure, sums)
-    queue, ready = (
-        f"max by (name) (avg_over_time({name}{{{by_name}}}{window}))"
-        for name in (POOL_AVERAGE_QUEUE, POOL_READY_PODS)
-    )
-    yield _marked(Measure.POOL_QUEUE, f"{queue} * {ready}")
+def _matchers(job: InferenceJob) -> str:
+    """What excludes series of the service's pods that are not its load."""
+    metrics, model = metrics_of(job), job.spec.load.model
+    by_model = f'{metrics.model_label}="{text(model)}"' if model and metrics.model_label else ""
+    return joined(metrics.matchers, by_model)
 
 
 def _where(job: InferenceJob, roles: Iterable[Role], scope: Scope, more: str = "") -> str:
     pods = "|".join(pods_pattern(job, role) for role in roles)
     namespace = f'namespace="{text(job.metadata.namespace)}"'
-    return _joined(namespace, f'pod=~"{pods}"', scope.matchers, more)
-
-
-def _by_pod(names: Names, where: str, function: str, scope: Scope) -> str:
-    """A value for each pod, from the first metric that it has.
-
-    A pod scraped by two jobs, or by two replicas of Prometheus, counts once.
-    """
-    return " or ".join(
-        "max by (pod) (sum by (pod, job, prometheus_replica) ("
-        + function.format(f"{_series(name, where)}[{scope.window_seconds}s]")
-        + "))"
-        for name in names
-    )
-
-
-def _series(name: str, where: str) -> str:
-    """The series of a metric. Some scrapes turn the colon in a name into an underscore."""
-    if ":" not in name:
-        return f"{name}{{{where}}}"
-    either = name.replace(":", "[:_]")
-    return f'{{__name__=~"{either}", {where}}}'
-
-
-def _marked(measure: str, expression: str) -> str:
-    return f'label_replace({expression}, "measure", "{measure}", "", "")'
-
-
-def _joined(*matchers: str) -> str:
-    return ", ".join(each for each in matchers if each)
+    return joined(namespace, f'pod=~"{pods}"', scope.matchers, more)

@@ -12,14 +12,14 @@ Histogram = tuple[tuple[float, float], ...]
 """Ascending upper bounds, each with the rate of requests that took no longer; the last is +Inf."""
 
 
-def histogram(buckets: Iterable[tuple[str, float]]) -> Histogram | None:
-    """A histogram from `le` labels and their rates; None if that is empty.
+def histogram(buckets: Iterable[tuple[str, float]], unit: float = 1.0) -> Histogram | None:
+    """A histogram in seconds from `le` labels in this unit and their rates; None if it is empty.
 
     Pods are not scraped at the same moment, so a higher bound may seem to have less.
     """
     sums: dict[float, float] = {}
     for le, rate in buckets:
-        bound = _number(le)
+        bound = _number(le) * unit
         if not math.isnan(bound):
             sums[bound] = sums.get(bound, 0.0) + rate
     bounds = sorted(sums)

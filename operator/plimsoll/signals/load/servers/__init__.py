@@ -1,0 +1,1 @@
+"""The metrics of the servers and gateways that are known, as their own exporters name them."""

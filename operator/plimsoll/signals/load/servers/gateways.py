@@ -1,0 +1,146 @@
+"""What gateways in front of a service count: requests that wait, and requests that no replica took.
+
+A gateway counts the latter from the first one on, whose series is new: an increase from nothing is
+taken as such where the gateway was scraped already. Only what was turned away is counted, so that
+nothing is counted both at the gateway and at a replica.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.load import LoadGateway
+from plimsoll.signals.load.terms import Measure, Scope, joined, marked
+from plimsoll.signals.prometheus.promql import pattern, text
+
+# Gateway API inference extension 1.x and llm-d: pkg/epp/metrics/metrics.go.
+FLOW_CONTROL_QUEUE: Final = (
+    "llm_d_epp_flow_control_queue_size",
+    "inference_extension_flow_control_queue_size",
+)
+"""Requests not yet assigned to a replica, by the label `inference_pool`."""
+POOL_AVERAGE_QUEUE: Final = "inference_pool_average_queue_size"
+POOL_READY_PODS: Final = "inference_pool_ready_pods"
+"""By pool, under the label `name`; their product is what waits at its replicas."""
+
+# Istio 1.x: docs/reference/config/metrics. The flags are Envoy's: no healthy upstream, overflow,
+# and no connection.
+_ISTIO: Final = "istio_requests_total"
+_ISTIO_UNSERVED: Final = 'response_flags=~".*(UH|UO|UF).*"'
+
+# Envoy 1.x: configuration/upstream/cluster_manager/cluster_stats.
+_ENVOY_UNSERVED: Final = (
+    "envoy_cluster_upstream_cx_none_healthy",
+    "envoy_cluster_upstream_rq_pending_overflow",
+)
+_ENVOY_PENDING: Final = "envoy_cluster_upstream_rq_pending_active"
+
+# ingress-nginx 1.x: internal/ingress/metric/collectors/socket.go. Its own labels are `namespace`
+# and `service`, which Prometheus renames unless it honours them.
+_NGINX: Final = "nginx_ingress_controller_requests"
+_NGINX_UNSERVED: Final = 'status=~"502|503"'
+
+
+def gateway_of(job: InferenceJob) -> LoadGateway | None:
+    """The gateway in front of a service, if one is to be queried."""
+    load = job.spec.load
+    if load.gateway is not None:
+        return load.gateway
+    if load.server == "Gateway":
+        return LoadGateway(type="InferencePool", name=load.inference_pool)
+    return None
+
+
+def gateway_terms(job: InferenceJob, scope: Scope) -> Iterator[str]:
+    """What to ask of the gateway."""
+    gateway = gateway_of(job)
+    if gateway is None:
+        return
+    namespace, name = job.metadata.namespace, gateway.name or job.metadata.name
+    match gateway.type:
+        case "InferencePool":
+            yield from _pool_terms(namespace, name, scope)
+        case "Envoy":
+            yield from _envoy_terms(namespace, name, scope)
+        case "Istio":
+            yield from _istio_terms(namespace, name, scope)
+        case "NGINX":
+            yield from _nginx_terms(namespace, name, scope)
+
+
+def _pool_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
+    """What waits in front of the replicas, and at them as the endpoint picker sees it."""
+    pool, within = text(name), f'namespace="{text(namespace)}"'
+    flows = joined(f'inference_pool="{pool}"', within, scope.matchers)
+    by_name = joined(f'name="{pool}"', within, scope.matchers)
+    window = f"[{scope.window}]"
+    alike = "by (inference_pool, priority, fairness_id, model_name, target_model_name)"
+    for measure, function in (
+        (Measure.FRONT_QUEUE, "avg_over_time"),
+        (Measure.FRONT_GROWTH, "delta"),
+    ):
+        sums = " or ".join(
+            f"sum(max {alike} ({function}({each}{{{flows}}}{window})))"
+            for each in FLOW_CONTROL_QUEUE
+        )
+        yield marked(measure, sums)
+    queue, ready = (
+        f"max by (name) (avg_over_time({each}{{{by_name}}}{window}))"
+        for each in (POOL_AVERAGE_QUEUE, POOL_READY_PODS)
+    )
+    yield marked(Measure.POOL_QUEUE, f"{queue} * {ready}")
+
+
+def _envoy_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
+    """By the cluster: Envoy Gateway names it after a route, Contour after a Service."""
+    here, it = pattern(namespace), pattern(name)
+    clusters = "|".join(
+        (
+            f"httproute/{here}/{it}/rule/[0-9]+(/.*)?",
+            f"{here}/{it}(/.*)?",
+            it,
+        )
+    )
+    where = joined(f'envoy_cluster_name=~"{clusters}"', scope.matchers)
+    turned_away = (_increase(f"{each}{{{where}}}", scope) for each in _ENVOY_UNSERVED)
+    yield marked(Measure.UNSERVED, " + ".join(f"sum({each})" for each in turned_away))
+    for measure, function in (
+        (Measure.FRONT_QUEUE, "avg_over_time"),
+        (Measure.FRONT_GROWTH, "delta"),
+    ):
+        pending = f"{function}({_ENVOY_PENDING}{{{where}}}[{scope.window}])"
+        yield marked(measure, f"sum({_scraped_once(pending)})")
+
+
+def _istio_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
+    service = f'destination_service_name="{text(name)}"'
+    within = f'destination_service_namespace="{text(namespace)}"'
+    where = joined(service, within, scope.matchers)
+    turned_away = _increase(f"{_ISTIO}{{{joined(where, _ISTIO_UNSERVED)}}}", scope)
+    yield marked(Measure.UNSERVED, f"sum({turned_away}) or 0 * sum({_ISTIO}{{{where}}})")
+
+
+def _nginx_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
+    known, turned_away = list[str](), list[str]()
+    for prefix in ("exported_", ""):
+        within = f'{prefix}namespace="{text(namespace)}"'
+        where = joined(within, f'{prefix}service="{text(name)}"', scope.matchers)
+        known.append(f"0 * sum({_NGINX}{{{where}}})")
+        series = f"{_NGINX}{{{joined(where, _NGINX_UNSERVED)}}}"
+        turned_away.append(f"sum({_increase(series, scope)})")
+    yield marked(Measure.UNSERVED, " or ".join((*turned_away, *known)))
+
+
+def _increase(series: str, scope: Scope) -> str:
+    """How fast a counter grows at each gateway; one that is new grew from nothing."""
+    window = scope.window
+    is_new = f"{series} unless {series} offset {window}"
+    was_scraped = f"on (job, instance) (max by (job, instance) (up offset {window}) == 1)"
+    new = f"(({is_new}) and {was_scraped}) / {scope.window_seconds}"
+    return _scraped_once(f"{new} or rate({series}[{window}])")
+
+
+def _scraped_once(expression: str) -> str:
+    """By gateway, once for each, however often it is scraped."""
+    by = "by (instance, job, prometheus_replica)"
+    return f"max by (instance) (sum {by} ({expression}))"
