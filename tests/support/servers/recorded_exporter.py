@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import override
 
 RECORDED = Path(__file__).parent / "recorded"
 _TYPE = re.compile(r"# TYPE (\S+) (\S+)")
@@ -55,7 +54,6 @@ def recorded_exporter(name: str, *, namespace: str = "") -> Generator[RecordedEx
             self.end_headers()
             self.wfile.write(body)
 
-        @override
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
             """Say nothing."""
 
