@@ -21,7 +21,7 @@ from plimsoll.acting.jobs.refusal import (
 )
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.rollout import to_renew
-from plimsoll.acting.jobs.size_labels import labels_of, relabelled, serving_groups
+from plimsoll.acting.jobs.router_labels import labels_of, relabelled, serving_groups
 from plimsoll.acting.jobs.starting import never_started, start_ends
 from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, pod_placements
 from plimsoll.acting.pods.manifest import Manifest, pod_manifest, selector
@@ -183,7 +183,7 @@ def _going_on(
         gates=(*opened(stays, turn), *going.gates),
         labels=tuple(relabelled(job, places, stays, serving)),
         delete=(*going.delete, *not_deleting(over)),
-        create=tuple(_with_sizes(job, wanted, pod, serving) for pod in create),
+        create=tuple(_for_routers(job, wanted, pod, serving) for pod in create),
         events=(*events, *going.events),
         again_at=min((at for at in times if at > turn.now), default=None),
         waits=bool(waiting),
@@ -191,16 +191,16 @@ def _going_on(
     )
 
 
-def _with_sizes(
+def _for_routers(
     job: InferenceJob,
     places: Mapping[ReplicaKey, Assignment],
     pod: Manifest,
     serving: Mapping[str, Collection[str]],
 ) -> Manifest:
-    """The pod, labelled with the request sizes that it takes where requests are routed by size."""
+    """The pod with what routers select and weigh it by."""
     labels = pod["metadata"]["labels"]
-    sizes = labels_of(job, places[labels[ROLE], int(labels[REPLICA])], serving)
-    return {**pod, "metadata": {**pod["metadata"], "labels": {**labels, **sizes}}}
+    more = labels_of(job, places[labels[ROLE], int(labels[REPLICA])], serving)
+    return {**pod, "metadata": {**pod["metadata"], "labels": {**labels, **more}}}
 
 
 def _is_wanted(pod: PodView, wanted: dict[ReplicaKey, Assignment]) -> bool:

@@ -1,4 +1,4 @@
-"""What the pods of a service say of the request sizes that they take."""
+"""What the pods of a service tell routers: the request sizes they take, and how much they carry."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ def test_where_requests_go_anywhere_pods_say_no_sizes() -> None:
 def test_replicas_of_groups_that_are_ready_say_their_own_sizes_only() -> None:
     there = pods(a_service())
     found = changes(stepped(a_service(BY_TYPE), *there))
-    assert found == {0: {SHORT: None, LONG: "true"}, 1: {SHORT: "true", LONG: None}}
+    assert found == {0: {SHORT: None}, 1: {LONG: None}}
 
 
 def test_labels_that_are_right_are_not_written_again() -> None:
@@ -88,7 +88,7 @@ def test_labels_that_are_right_are_not_written_again() -> None:
 def test_a_size_whose_replicas_are_not_ready_goes_to_all_others() -> None:
     job, there = a_service(BY_TYPE), pods(a_service())
     there[0]["status"]["conditions"] = []
-    assert changes(stepped(job, *there)) == {0: {SHORT: None, LONG: "true"}}
+    assert changes(stepped(job, *there)) == {0: {SHORT: None}}
 
 
 def test_a_replica_changes_sizes_without_a_new_pod() -> None:
@@ -102,3 +102,40 @@ def test_a_label_is_changed_on_that_very_pod() -> None:
     step = stepped(a_service(BY_TYPE), *pods(a_service()))
     patch = label_patch(step.labels[0])
     assert patch["metadata"]["uid"] == step.labels[0].pod.uid
+
+
+def told(pod: Manifest) -> tuple[str | None, str | None]:
+    labels = pod["metadata"]["labels"]
+    return labels.get("plimsoll.dev/gpu-type"), labels.get("plimsoll.dev/weight")
+
+
+def test_pods_tell_their_gpu_type_and_what_they_carry_beside_the_best() -> None:
+    assert [told(pod) for pod in pods(a_service(requests="Anywhere"))] == [
+        (H100, "100"),
+        (L4, "35"),
+    ]
+
+
+def test_measured_capacity_changes_the_weight_of_pods_that_run() -> None:
+    job = a_service(requests="Anywhere")
+    there = pods(job)
+    job["status"]["roles"][0]["measured"] = [
+        {"type": L4, "bucket": "any", "load": 6, "seconds": 600}
+    ]
+    assert changes(stepped(job, *there)) == {1: {"plimsoll.dev/weight": "65"}}
+
+
+def test_a_replica_of_unknown_capacity_has_no_weight() -> None:
+    job = a_service(requests="Anywhere", profiles=[{"type": H100}, {"type": L4, "load": 3}])
+    assert [told(pod) for pod in pods(job)] == [(H100, None), (L4, "100")]
+
+
+def test_the_capacity_of_a_group_is_that_for_its_own_sizes() -> None:
+    sizes = [
+        {"type": H100, "bucket": "short", "load": 12},
+        {"type": H100, "bucket": "long", "load": 5},
+        {"type": L4, "bucket": "short", "load": 6},
+        {"type": L4, "bucket": "long", "load": "0.1"},
+    ]
+    job = a_service(BY_TYPE, profiles=sizes)
+    assert [told(pod) for pod in pods(job)] == [(H100, "100"), (L4, "50")]
