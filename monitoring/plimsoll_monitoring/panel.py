@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Unit = Literal["short", "s", "percent", "ops", "watt", "kwatth", "h", "currencyUSD", "none"]
+Unit = Literal[
+    "short", "s", "percent", "ops", "watt", "kwatth", "h", "currencyUSD", "none", "percentunit"
+]
 """Grafana's unit names, which decide how it prints numbers."""
 
 

@@ -10,6 +10,12 @@ _SERVICE = 'namespace=~"$namespace",name=~"$service"'
 _LEGEND = "{{namespace}}/{{name}}"
 
 
+_CAPACITY = (
+    "max by (namespace, name, role, gpu_type, bucket)"
+    f" (plimsoll_service_replica_capacity{{{_SERVICE}}})"
+)
+
+
 def _of_role(figure: str, legend: str) -> Query:
     series = f"max by (namespace, name, role) (plimsoll_service_{figure}{{{_SERVICE}}})"
     return Query(series, f"{_LEGEND} {{{{role}}}}{legend}")
@@ -110,6 +116,22 @@ SERVICE_ROWS = (
                 "Mean time from a pod's creation until it is ready.",
                 (Query(f"{_starts('sum')} / {_starts('count')}", f"{_LEGEND} {{{{role}}}}"),),
                 unit="s",
+            ),
+        ),
+    ),
+    Row(
+        "Within replicas",
+        (
+            Panel(
+                "KV cache",
+                "Used share, on average over the replicas; near 1 requests wait or start over.",
+                (_of_role("kv_cache_used_ratio", ""),),
+                unit="percentunit",
+            ),
+            Panel(
+                "What a replica carries",
+                "By GPU type, measured or as the profile says, in the unit of the profiles.",
+                (Query(_CAPACITY, f"{_LEGEND} {{{{role}}}} {{{{gpu_type}}}} {{{{bucket}}}}"),),
             ),
         ),
     ),

@@ -13,14 +13,14 @@ from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_reading import LoadResults
 from plimsoll.signals.load.queries import default_queries, past_query
 from plimsoll.signals.load.role_pods import RolePods
-from plimsoll.signals.load.terms import Scope
+from plimsoll.signals.load.servers.terms import Scope
 from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
 from plimsoll.signals.prometheus.decoding import query_result
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer, Scraped
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.seen import NOW
 from support.objects.load_results import WINDOW, a_service, pods_of_role
-from support.servers.recorded_exporter import recorded_exporter
+from support.servers.recorded_exporter import RecordedExporter, recorded_exporter
 
 SCOPE = Scope(8)
 DRAIN_SECONDS = 60
@@ -41,12 +41,23 @@ GATEWAYS = {"istio": "Istio", "envoy": "Envoy", "ingress_nginx": "NGINX"}
 
 
 @pytest.fixture(scope="module")
-def prometheus(prometheus_program: Path) -> Iterator[PrometheusServer]:
+def exporters() -> Iterator[dict[str, RecordedExporter]]:
+    """All exporters by the name of their recording."""
+    with ExitStack() as stack:
+        names = (*ENGINES, *GATEWAYS)
+        yield {
+            name: stack.enter_context(recorded_exporter(name, namespace="team")) for name in names
+        }
+
+
+@pytest.fixture(scope="module")
+def prometheus(
+    prometheus_program: Path, exporters: dict[str, RecordedExporter]
+) -> Iterator[PrometheusServer]:
     """A Prometheus that has scraped all exporters for longer than a look reaches back."""
     with ExitStack() as stack:
         targets: list[Scraped] = []
-        for name in (*ENGINES, *GATEWAYS):
-            exporter = stack.enter_context(recorded_exporter(name, namespace="team"))
+        for name, exporter in exporters.items():
             pod = f"{job_name(name)}-server-0" if name in ENGINES else f"{job_name(name)}-0"
             namespace = "team" if name in ENGINES else "ingress"
             service = {"service": "metrics"}
@@ -213,3 +224,38 @@ def test_what_a_gateway_turns_away_is_load_beside_what_replicas_serve(
 ) -> None:
     with_gateway = read(prometheus, "vllm", gateway={"type": "Istio", "name": "chat"})
     assert with_gateway.loads["server"][ANY_SIZE] == pytest.approx(30 + 6, rel=0.1)
+
+
+def test_the_first_request_that_is_turned_away_wakes_a_service_though_its_series_is_new(
+    prometheus: PrometheusServer, exporters: dict[str, RecordedExporter]
+) -> None:
+    gateway = {"type": "Istio", "name": "quiet"}
+    assert not read(prometheus, "istio", ready=0, least=0, gateway=gateway).loads
+    labels = 'destination_service_name="quiet",destination_service_namespace="team"'
+    first = f'istio_requests_total{{{labels},response_flags="UH",response_code="503"}} 1\n'
+    exporters["istio"].more = first
+
+    def load() -> float:
+        loads = read(prometheus, "istio", ready=0, least=0, gateway=gateway).loads
+        return loads["server"][ANY_SIZE] if loads else 0.0
+
+    wait_until(lambda: load() > 0, timeout_seconds=60, what="it is counted")
+    assert load() == pytest.approx(1 / SCOPE.window_seconds)
+    # A counter that stands still is no load for longer than a look reaches back.
+    wait_until(lambda: load() == 0, timeout_seconds=60, what="it is past")
+
+
+def test_a_gateway_that_was_not_scraped_before_has_not_counted_all_of_late(
+    prometheus_program: Path, exporters: dict[str, RecordedExporter]
+) -> None:
+    target = Scraped(exporters["ingress_nginx"].address, {"namespace": "ingress", "service": "m"})
+    with PrometheusServer(prometheus_program, [target]) as new:
+        wait_until(
+            lambda: new.ask("query", query="nginx_ingress_controller_requests")["result"],
+            timeout_seconds=60,
+            what="the gateway is scraped",
+        )
+        gateway = {"type": "NGINX", "name": "chat"}
+        reading = read(new, "ingress_nginx", ready=0, least=0, gateway=gateway)
+        # Its counter has counted for as long as this module runs, which is no load of this moment.
+        assert reading.loads["server"][ANY_SIZE] < 10

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from plimsoll.signals.load.queries import default_queries, past_query
-from plimsoll.signals.load.terms import Scope
+from plimsoll.signals.load.servers.known import METRICS
+from plimsoll.signals.load.servers.terms import Scope
 from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
@@ -200,13 +201,18 @@ def test_without_prometheus_replicas_stay_and_with_it_again_they_follow(
     )
 
 
-@pytest.mark.parametrize("server", ["VLLM", "HTTP", "Gateway"])
+@pytest.mark.parametrize("gateway", ["InferencePool", "Envoy", "Istio", "NGINX"])
+@pytest.mark.parametrize("server", METRICS)
 def test_prometheus_understands_what_it_is_asked_by_default(
-    server: str, prometheus: PrometheusServer
+    server: str, gateway: str, prometheus: PrometheusServer
 ) -> None:
     promised = {"timeToFirstToken": "1s", "timePerOutputToken": "50ms", "latency": "10s"}
     job = load_results.a_service(
-        "server", "prefill", "decode", load={"server": server}, slo=promised
+        "server",
+        "prefill",
+        "decode",
+        load={"server": server, "gateway": {"type": gateway}},
+        slo=promised,
     )
     connection = Connection(ConnectionTerms(prometheus.url))
     scope = Scope(120, 'cluster!="other"')

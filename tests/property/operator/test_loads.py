@@ -17,7 +17,8 @@ from plimsoll.signals.load.load_reading import LoadResults
 from plimsoll.signals.load.queries import MOST, default_queries, own_queries
 from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.series import step_of
-from plimsoll.signals.load.terms import Measure, Scope
+from plimsoll.signals.load.servers.known import METRICS
+from plimsoll.signals.load.servers.terms import Measure, Scope
 from plimsoll.signals.prometheus.decoding import query_result
 from support.clusters.seen import NOW
 from support.objects.load_results import WINDOW, a_service, pods_of_role
@@ -49,7 +50,7 @@ no_vectors: list[Any] = [None, {}, [], [1, "2"], [{"metric": {}}]]
 results: st.SearchStrategy[Any] = st.one_of(
     st.lists(st.builds(a_series, labels, numbers, ages), max_size=12), st.sampled_from(no_vectors)
 )
-servers = st.sampled_from(["VLLM", "HTTP", "Gateway"])
+servers = st.sampled_from(sorted(METRICS))
 
 
 def as_asked(result: object, query: Query) -> QueryResult | NoResult:
@@ -75,6 +76,7 @@ def is_sound(demand: BucketDemand) -> bool:
     st.sets(st.sampled_from(MEASUREMENTS)),
     st.lists(st.integers(0, 3), min_size=3, max_size=3),
     st.sampled_from([None, timedelta(), timedelta(hours=1)]),
+    st.sampled_from([None, "InferencePool", "Envoy", "Istio", "NGINX"]),
 )
 def test_no_answer_makes_a_load_that_cannot_be(
     server: str,
@@ -82,9 +84,11 @@ def test_no_answer_makes_a_load_that_cannot_be(
     own: set[str],
     ready: Sequence[int],
     left: timedelta | None,
+    gateway: str | None,
 ) -> None:
     load: dict[str, Any] = {
         "server": server,
+        "gateway": {"type": gateway} if gateway else None,
         "queries": [{"name": name, "query": "x"} for name in sorted(own)],
     }
     if left is not None:

@@ -595,7 +595,7 @@ INFERENCE: Final = (
         inference_job,
         {"spec.load.server": "gRPC"},
         "spec.load.server",
-        'supported values: "VLLM", "HTTP"',
+        'supported values: "VLLM", "SGLang"',
     ),
 )
 

@@ -24,11 +24,13 @@ class RecordedExporter:
         }
         self.address = ""
         self.since = time.monotonic()
+        self.more = ""
+        """Exposition that is added as it is."""
 
     def exposition(self) -> str:
         """What is served now."""
         seconds = time.monotonic() - self.since
-        return "".join(f"{self._grown(line, seconds)}\n" for line in self._lines)
+        return "".join(f"{self._grown(line, seconds)}\n" for line in self._lines) + self.more
 
     def _grown(self, line: str, seconds: float) -> str:
         found = _SAMPLE.match(line)

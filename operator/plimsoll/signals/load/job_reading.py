@@ -19,8 +19,8 @@ from plimsoll.signals.load.load_reading import (
 )
 from plimsoll.signals.load.servers.known import metrics_of
 from plimsoll.signals.load.servers.server_metrics import unit_seconds
+from plimsoll.signals.load.servers.terms import Measure
 from plimsoll.signals.load.slo_attainment import Histogram, histogram, quantile, share_within
-from plimsoll.signals.load.terms import Measure
 
 TIMES: Final = ("TimeToFirstToken", "TimePerOutputToken", "Latency")
 WHOLE_PERCENT: Final = 100.0

@@ -22,7 +22,7 @@ from plimsoll.signals.load.queries import OwnQuery, pods_pattern, unit_of
 from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.servers.gateways import gateway_of
 from plimsoll.signals.load.servers.known import METRICS, metrics_of, recognised
-from plimsoll.signals.load.terms import Measure
+from plimsoll.signals.load.servers.terms import Measure
 
 MOST_BUCKETS: Final = 64
 LONGEST_BUCKET: Final = 63

@@ -28,7 +28,7 @@ from plimsoll.signals.load.past import past_loads, past_span
 from plimsoll.signals.load.queries import default_queries, own_queries, past_query
 from plimsoll.signals.load.role_pods import drain_seconds, role_pods, start_within
 from plimsoll.signals.load.rotation import LoadAsking, Source
-from plimsoll.signals.load.terms import Scope
+from plimsoll.signals.load.servers.terms import Scope
 from plimsoll.signals.prometheus.query_budget import Allowance
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs, metrics

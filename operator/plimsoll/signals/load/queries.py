@@ -16,7 +16,7 @@ from plimsoll.observe.measured.sample import Query
 from plimsoll.signals.load.servers.gateways import gateway_terms
 from plimsoll.signals.load.servers.known import marks_of_others, metrics_of
 from plimsoll.signals.load.servers.server_metrics import Names, ServerMetrics
-from plimsoll.signals.load.terms import (
+from plimsoll.signals.load.servers.terms import (
     Measure,
     Scope,
     bucket_name,

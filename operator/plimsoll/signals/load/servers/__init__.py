@@ -1,1 +1,1 @@
-"""The metrics of the servers and gateways that are known, as their own exporters name them."""
+"""The servers and gateways that are known: their metrics, and the PromQL that asks for them."""

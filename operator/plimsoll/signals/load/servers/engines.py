@@ -73,7 +73,7 @@ TENSORRT_LLM: Final = ServerMetrics(
     model_label="model_name",
 )
 
-# Text Generation Inference 3.3: docs/source/reference/metrics.md, router/src/server.rs. The count
+# Text Generation Inference 3.3: reference/metrics.md of its pages, router/src/server.rs. The count
 # `tgi_request_count` is of arrivals; growth is added to what was completed.
 TGI: Final = ServerMetrics(
     title="Text Generation Inference",

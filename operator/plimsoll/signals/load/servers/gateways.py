@@ -10,7 +10,7 @@ from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.load import LoadGateway
-from plimsoll.signals.load.terms import Measure, Scope, joined, marked
+from plimsoll.signals.load.servers.terms import Measure, Scope, joined, marked
 from plimsoll.signals.prometheus.promql import pattern, text
 
 # Gateway API inference extension 1.x and llm-d: pkg/epp/metrics/metrics.go.

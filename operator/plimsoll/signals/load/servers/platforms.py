@@ -76,7 +76,7 @@ RAY_SERVE: Final = ServerMetrics(
     parts="deployment",
 )
 
-# Triton 23.11 to 26.08: docs/user_guide/metrics.md; with the backend of TensorRT-LLM its README's
+# Triton 23.11 to 26.08: user_guide/metrics.md of its pages; with TensorRT-LLM, that backend's
 # `nv_trt_llm_`. The steps of an ensemble count a request each.
 TRITON: Final = ServerMetrics(
     title="Triton",

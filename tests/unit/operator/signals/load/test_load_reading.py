@@ -279,3 +279,64 @@ def test_a_wrong_query_beside_the_load_is_reported_and_the_load_still_counts(
     assert reading.attainment_percent is None
     assert reading.remark.startswith(remark)
     assert bool(reading.remark) == bool(remark)
+
+
+def test_requests_that_found_no_replica_are_load_of_one_that_sleeps() -> None:
+    job = a_service(least=0, load={"gateway": {"type": "Istio"}})
+    reading = job_reading(load_results(job, a_measure("Unserved", 3), ready=0))
+    assert load(reading) == 3
+
+
+def test_a_request_that_found_no_replica_wakes_prefill_and_decode() -> None:
+    job = a_service("prefill", "decode", least=0, load={"gateway": {"type": "Istio"}})
+    reading = job_reading(load_results(job, a_measure("Unserved", 0.5), ready=0))
+    assert all(0 < load(reading, role) < 10 for role in ("prefill", "decode"))
+
+
+def test_a_gateway_that_turned_nobody_away_lets_a_role_sleep() -> None:
+    job = a_service(least=0, load={"gateway": {"type": "NGINX"}})
+    assert load(job_reading(load_results(job, a_measure("Unserved", 0), ready=0))) == 0
+
+
+def test_a_gateway_that_says_nothing_is_named() -> None:
+    job = a_service(least=0, load={"gateway": {"type": "Envoy", "name": "front"}})
+    reading = job_reading(load_results(job, ready=0))
+    assert gap(reading) is Gap.NO_REPLICA
+    assert "Envoy reports no requests for front" in reading.unknown["server"].message
+
+
+@pytest.mark.parametrize("flaw", ["NaN", "Infinite", "Absurd"])
+def test_a_gateways_value_that_is_none_makes_the_load_unknown(flaw: Flaw) -> None:
+    job = a_service(least=0, load={"gateway": {"type": "Istio"}})
+    results = load_results(job, a_measure("FrontQueue", 1), a_flaw(flaw, "Unserved", ""), ready=0)
+    assert gap(job_reading(results)) is Gap.FLAWED
+
+
+def test_replicas_with_several_queues_have_the_requests_of_all() -> None:
+    waits = a_measure("Waiting", 60, POD)
+    also = a_measure("Waiting", 30, POD, queue="2")
+    assert load(job_reading(load_results(a_service(), *SERVES_FIVE, waits, also))) == 5 + 1.5
+
+
+def test_what_waits_at_a_server_that_counts_no_requests_wants_what_the_others_get() -> None:
+    job = a_service(load={"server": "LlamaCpp"})
+    flows = (a_measure("GenerationTokens", 100, POD), a_measure("Running", 2, POD))
+    assert load(job_reading(load_results(job, *flows, a_measure("Waiting", 3, POD)))) == 250
+    stuck = (a_measure("GenerationTokens", 0, POD), a_measure("Waiting", 3, POD))
+    assert gap(job_reading(load_results(job, *stuck))) is Gap.NO_DATA
+
+
+def test_the_kv_cache_is_used_as_much_as_on_average_over_the_pods() -> None:
+    used = (a_measure("KVCache", 0.4, POD), a_measure("KVCache", 0.8, "chat-server-1"))
+    reading = job_reading(load_results(a_service(), *SERVES_FIVE, *used, ready=2))
+    assert reading.kv_cache_used == {"server": pytest.approx(0.6)}
+    assert job_reading(load_results(a_service(), *SERVES_FIVE)).kv_cache_used == {}
+
+
+def test_a_server_of_another_kind_is_named_only_if_it_is_known() -> None:
+    seen = a_measure("Server", 1, server="tgi_queue_size")
+    said = job_reading(load_results(a_service(), seen)).unknown["server"].message
+    assert said.endswith("it has Text Generation Inference's: set spec.load.server: TGI")
+    strange = a_measure("Server", 1, server="up")
+    said = job_reading(load_results(a_service(), strange)).unknown["server"].message
+    assert "set spec" not in said

@@ -12,7 +12,8 @@ from plimsoll.signals.load.queries import (
     past_query,
     pods_pattern,
 )
-from plimsoll.signals.load.terms import Scope
+from plimsoll.signals.load.servers.known import METRICS
+from plimsoll.signals.load.servers.terms import Scope
 from support.objects.load_results import a_service
 
 SCOPE = Scope(120, 'cluster="a"')
@@ -111,3 +112,43 @@ def test_the_past_is_asked_for_as_the_present_is() -> None:
     default = past_query(job, job.spec.roles[0], SCOPE).promql
     assert default.startswith("sum(")
     assert "generation_tokens_total" in default
+
+
+@pytest.mark.parametrize("server", METRICS)
+def test_each_query_about_a_server_is_short_enough_if_its_metrics_have_few_names(
+    server: str,
+) -> None:
+    job = a_service("prefill", "decode", load={"server": server}, slo=EVERY_OBJECTIVE)
+    queries = default_queries(job, SCOPE)
+    if server != "HTTP":  # a term of eight names cannot be split
+        assert all(len(each.promql) < LONGEST for each in queries)
+    assert len(queries) <= 5
+
+
+def test_only_the_named_model_counts_where_a_pod_serves_several() -> None:
+    model = 'Qwen/Qwen3-8B"} or vector(9) #'
+    queried = asked(a_service(load={"server": "Triton", "model": model}))
+    assert 'model="Qwen\\x2fQwen3-8B\\x22' in queried
+    assert "vector(9)" not in queried
+    assert "model=" not in asked(a_service(load={"server": "Triton"}))
+    assert "Qwen" not in asked(a_service(load={"server": "TGI", "model": model}))
+
+
+def test_a_server_that_counts_no_requests_is_measured_in_tokens() -> None:
+    queried = asked(a_service(load={"server": "LlamaCpp"}))
+    assert "tokens_predicted_total" in queried
+    assert '"Requests"' not in queried
+
+
+def test_queues_of_phases_are_asked_for_where_there_are_phases() -> None:
+    assert "bootstrap_queue" not in asked(a_service(load={"server": "SGLang"}))
+    assert "bootstrap_queue" in asked(a_service("prefill", "decode", load={"server": "SGLang"}))
+
+
+@pytest.mark.parametrize("gateway", ["InferencePool", "Envoy", "Istio", "NGINX"])
+def test_a_gateway_is_asked_about_the_job_unless_another_name_is_given(gateway: str) -> None:
+    load = {"server": "SGLang", "gateway": {"type": gateway}}
+    named = {"server": "SGLang", "gateway": {"type": gateway, "name": "front.v3"}}
+    own, other = asked(a_service(load=load)), asked(a_service(load=named))
+    assert "front" not in own
+    assert ("front.v3" in other) or ("front[.]v3" in other)
