@@ -24,6 +24,7 @@ from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene, conditions
 from support.objects import load_results
 from support.objects.job_manifests import an_inference_job
+from support.servers.recorded_exporter import RecordedExporter, recorded_exporter
 from support.servers.vllm_exporter import VllmExporter, vllm_exporter
 
 SECONDS = 60
@@ -36,8 +37,15 @@ def exporter() -> Iterator[VllmExporter]:
 
 
 @pytest.fixture(scope="module")
-def prometheus(exporter: VllmExporter) -> Iterator[PrometheusServer]:
-    with PrometheusServer(find_prometheus(os.environ), [exporter.address]) as server:
+def gateway() -> Iterator[RecordedExporter]:
+    with recorded_exporter("istio") as exporter:
+        yield exporter
+
+
+@pytest.fixture(scope="module")
+def prometheus(exporter: VllmExporter, gateway: RecordedExporter) -> Iterator[PrometheusServer]:
+    targets = [exporter.address, gateway.address]
+    with PrometheusServer(find_prometheus(os.environ), targets) as server:
         yield server
 
 
@@ -201,19 +209,30 @@ def test_without_prometheus_replicas_stay_and_with_it_again_they_follow(
     )
 
 
-@pytest.mark.parametrize("gateway", ["InferencePool", "Envoy", "Istio", "NGINX"])
+def test_the_first_request_that_the_gateway_turns_away_wakes_a_service(
+    scene: Scene, gateway: RecordedExporter
+) -> None:
+    scene.add_nodes(fake_node("n", gpus=8))
+    job = a_service(load={"gateway": {"type": "Istio"}})
+    job["spec"]["roles"][0]["replicas"]["min"] = 0
+    scene.apply(job)
+    said = "Istio reports no requests for chat"
+    until_seen(scene, job, lambda: said in problem(scene, job), "it sleeps and says how to wake it")
+    assert pod_names(scene, job) == []
+    service = f'destination_service_name="chat",destination_service_namespace="{scene.namespace}"'
+    gateway.more = f'istio_requests_total{{{service},response_flags="UH"}} 1\n'
+    until_seen(scene, job, lambda: len(pod_names(scene, job)) == 1, "a replica starts")
+    assert problem(scene, job) == ""
+
+
+@pytest.mark.parametrize("front", ["InferencePool", "Envoy", "Istio", "NGINX"])
 @pytest.mark.parametrize("server", METRICS)
 def test_prometheus_understands_what_it_is_asked_by_default(
-    server: str, gateway: str, prometheus: PrometheusServer
+    server: str, front: str, prometheus: PrometheusServer
 ) -> None:
     promised = {"timeToFirstToken": "1s", "timePerOutputToken": "50ms", "latency": "10s"}
-    job = load_results.a_service(
-        "server",
-        "prefill",
-        "decode",
-        load={"server": server, "gateway": {"type": gateway}},
-        slo=promised,
-    )
+    load = {"server": server, "gateway": {"type": front}}
+    job = load_results.a_service("server", "prefill", "decode", load=load, slo=promised)
     connection = Connection(ConnectionTerms(prometheus.url))
     scope = Scope(120, 'cluster!="other"')
     queries = [*default_queries(job, scope), past_query(job, job.spec.roles[1], scope)]

@@ -50,7 +50,11 @@ no_vectors: list[Any] = [None, {}, [], [1, "2"], [{"metric": {}}]]
 results: st.SearchStrategy[Any] = st.one_of(
     st.lists(st.builds(a_series, labels, numbers, ages), max_size=12), st.sampled_from(no_vectors)
 )
-servers = st.sampled_from(sorted(METRICS))
+servers = st.builds(
+    lambda server, gateway: {"server": server, "gateway": {"type": gateway} if gateway else None},
+    st.sampled_from(sorted(METRICS)),
+    st.sampled_from([None, "InferencePool", "Envoy", "Istio", "NGINX"]),
+)
 
 
 def as_asked(result: object, query: Query) -> QueryResult | NoResult:
@@ -76,19 +80,16 @@ def is_sound(demand: BucketDemand) -> bool:
     st.sets(st.sampled_from(MEASUREMENTS)),
     st.lists(st.integers(0, 3), min_size=3, max_size=3),
     st.sampled_from([None, timedelta(), timedelta(hours=1)]),
-    st.sampled_from([None, "InferencePool", "Envoy", "Istio", "NGINX"]),
 )
 def test_no_answer_makes_a_load_that_cannot_be(
-    server: str,
+    server: dict[str, Any],
     given_results: list[Any],
     own: set[str],
     ready: Sequence[int],
     left: timedelta | None,
-    gateway: str | None,
 ) -> None:
     load: dict[str, Any] = {
-        "server": server,
-        "gateway": {"type": gateway} if gateway else None,
+        **server,
         "queries": [{"name": name, "query": "x"} for name in sorted(own)],
     }
     if left is not None:

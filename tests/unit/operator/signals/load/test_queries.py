@@ -148,7 +148,7 @@ def test_queues_of_phases_are_asked_for_where_there_are_phases() -> None:
 @pytest.mark.parametrize("gateway", ["InferencePool", "Envoy", "Istio", "NGINX"])
 def test_a_gateway_is_asked_about_the_job_unless_another_name_is_given(gateway: str) -> None:
     load = {"server": "SGLang", "gateway": {"type": gateway}}
-    named = {"server": "SGLang", "gateway": {"type": gateway, "name": "front.v3"}}
+    named = {"server": "SGLang", "gateway": {"type": gateway, "name": "edge.v3"}}
     own, other = asked(a_service(load=load)), asked(a_service(load=named))
-    assert "front" not in own
-    assert ("front.v3" in other) or ("front[.]v3" in other)
+    assert "edge" not in own
+    assert ("edge.v3" in other) or ("edge[.]v3" in other)
