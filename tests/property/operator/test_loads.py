@@ -50,8 +50,15 @@ no_vectors: list[Any] = [None, {}, [], [1, "2"], [{"metric": {}}]]
 results: st.SearchStrategy[Any] = st.one_of(
     st.lists(st.builds(a_series, labels, numbers, ages), max_size=12), st.sampled_from(no_vectors)
 )
+
+
+def served_by(server: str, gateway: str | None) -> dict[str, Any]:
+    """How a load is measured."""
+    return {"server": server, **({"gateway": {"type": gateway}} if gateway else {})}
+
+
 servers = st.builds(
-    lambda server, gateway: {"server": server, "gateway": {"type": gateway} if gateway else None},
+    served_by,
     st.sampled_from(sorted(METRICS)),
     st.sampled_from([None, "InferencePool", "Envoy", "Istio", "NGINX"]),
 )
