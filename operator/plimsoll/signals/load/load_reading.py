@@ -262,7 +262,8 @@ def _reporting_share(
     known = set(counted)
     for measure in (unit_of(results.job, role.name), Measure.RUNNING):
         known |= defaults.values.get(measure, {}).keys() & mine
-    if results.job.spec.load.server == "HTTP" and counted:
+    only_counts = Measure.RUNNING not in defaults.values
+    if counted and (only_counts or results.job.spec.load.server == "HTTP"):
         # A server that has served nothing yet has no counters, however often it is scraped.
         scraped = defaults.values.get(Measure.SCRAPED, {})
         known |= {pod for pod, value in scraped.items() if value}

@@ -340,3 +340,14 @@ def test_a_server_of_another_kind_is_named_only_if_it_is_known() -> None:
     strange = a_measure("Server", 1, server="up")
     said = job_reading(load_results(a_service(), strange)).unknown["server"].message
     assert "set spec" not in said
+
+
+def test_an_idle_replica_of_a_server_that_only_counts_is_known_by_its_scrapes() -> None:
+    job = a_service(load={"server": "TensorRTLLM"})
+    served = a_measure("Requests", 6, POD)
+    scraped = [a_measure("Scraped", 1, f"chat-server-{each}") for each in range(3)]
+    assert load(job_reading(load_results(job, served, *scraped, ready=3))) == 6
+    running = a_measure("Running", 1, POD)
+    assert (
+        gap(job_reading(load_results(job, served, running, *scraped, ready=3))) is Gap.PART_OF_DATA
+    )
