@@ -127,7 +127,23 @@ class LoadStatus(ApiModel):
     observed: Quantity | None = None
     """Recent load."""
     forecast: Quantity | None = None
-    """Load forecast at `horizon` and `quantile`."""
+    """Load forecast at `horizon`, at the quantile that is provisioned for."""
+
+
+class UnservedLoad(ApiModel):
+    """How much load exceeded the ready capacity; recent times count more, by a half-life of a week.
+
+    Written once an hour.
+    """
+
+    percent: Quantity
+    """Share of the load."""
+    load: Quantity
+    """Mean load."""
+    seconds: Count
+    """Seconds measured, discounted."""
+    time: Timestamp
+    """When this was written."""
 
 
 class BucketLoad(LoadStatus):
@@ -139,6 +155,11 @@ class BucketLoad(LoadStatus):
     """Capacity wanted: the forecast, after `scaling`."""
     since: Timestamp
     """Since when that much is wanted."""
+    quantile: Quantity | None = None
+    """Forecast quantile provisioned for. Default: none, as there is no forecast yet."""
+    unserved: UnservedLoad | None = None
+    """What was unserved, which lowers or raises what may be from here on. Default: `quantile` is
+    fixed, or nothing was measured."""
     size_group: Word | None = None
     """With `BySize`, the replicas that carry it, named by the cheapest GPU type for it. Default:
     all."""

@@ -97,7 +97,7 @@ def services(draw: st.DrawFn) -> Manifest:
         {**job, "metadata": {"name": "extreme", "namespace": "team", "uid": "u"}}
     )
     load = draw(loads)
-    demand = RoleDemand("server", (BucketDemand(load, load, load, load),))
+    demand = RoleDemand("server", (BucketDemand(load, load, load, load, load),))
     (scaled,) = scaled_loads(stored, stored.spec.roles[0], demand, NOW)
     return {**job, "status": {"roles": [{"name": "server", "loads": [scaled.wire()]}]}}
 

@@ -9,20 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.errors import PrometheusUnusable
-from plimsoll.observe.measured.demand import BucketDemand
+from plimsoll.observe.measured.demand import BucketDemand, Unserved
 from plimsoll.observe.measured.sample import NoResult, Outcome, Query, QueryResult
+from plimsoll.signals.load.foresight.accounts import Serving
+from plimsoll.signals.load.foresight.aim import LEAST_ALLOWED, Aim
+from plimsoll.signals.load.foresight.load_forecast import LoadForecast, Outlook
+from plimsoll.signals.load.foresight.series import step_of
 from plimsoll.signals.load.job_reading import job_reading
-from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
 from plimsoll.signals.load.load_reading import LoadResults
 from plimsoll.signals.load.queries import MOST, default_queries, own_queries
 from plimsoll.signals.load.role_pods import RolePods
-from plimsoll.signals.load.series import step_of
 from plimsoll.signals.load.servers.known import METRICS
 from plimsoll.signals.load.servers.terms import Measure, Scope
 from plimsoll.signals.prometheus.decoding import query_result
 from support.clusters.seen import NOW
 from support.objects.load_results import WINDOW, a_service, pods_of_role
 
+AIM = Aim(None, 0.01, 10)
 ROLES = ("server", "prefill", "decode")
 MEASUREMENTS = ("Load", "Backlog", "Waiting", "Running", "Attainment", "Latency")
 
@@ -77,8 +80,8 @@ def is_load(load: float) -> bool:
 
 
 def is_sound(demand: BucketDemand) -> bool:
-    finite = (demand.observed, demand.foreseen, demand.least_of_late)
-    return all(map(is_load, finite)) and demand.most_of_late >= demand.foreseen
+    finite = (demand.observed, demand.foreseen, demand.worth, demand.least_of_late)
+    return all(map(is_load, finite)) and demand.most_of_late >= demand.worth >= demand.observed
 
 
 @given(
@@ -122,7 +125,7 @@ def test_no_answer_makes_a_load_that_cannot_be(
     assert reading.attainment_percent is None or 0 <= reading.attainment_percent <= 100
     numbers = [*reading.latencies.values(), *reading.running_requests.values()]
     assert all(map(is_load, numbers))
-    foresight, outlook = LoadForecast(gap=WINDOW), Outlook.of(job, None)
+    foresight, outlook = LoadForecast(gap=WINDOW), Outlook.of(job, AIM, None)
     for role, loads in reading.loads.items():
         for bucket, value in loads.items():
             assert is_load(value)
@@ -133,11 +136,24 @@ odd_loads = st.sampled_from([0.0, 5e-324, 1e-9, 1.0, 100.0, MOST])
 past_loads = st.lists(st.one_of(st.none(), odd_loads, st.floats(0, MOST)), max_size=60)
 
 
-@given(past_loads, past_loads)
+odd_aims = st.builds(
+    Aim,
+    st.sampled_from([None, 0.1, 0.999]),
+    st.floats(LEAST_ALLOWED, 1),
+    st.sampled_from([0.0, 1e-9, 10.0, MOST]),
+)
+servings = st.builds(
+    Serving,
+    st.one_of(st.none(), odd_loads),
+    st.one_of(st.none(), st.builds(Unserved, st.floats(0, 1), odd_loads, odd_loads)),
+)
+
+
+@given(past_loads, past_loads, odd_aims, servings)
 def test_no_history_makes_a_forecast_that_cannot_be(
-    past: list[float | None], seen: list[float | None]
+    past: list[float | None], seen: list[float | None], aim: Aim, serving: Serving
 ) -> None:
-    foresight, outlook = LoadForecast(gap=WINDOW), Outlook.of(a_service(), None)
+    foresight, outlook = LoadForecast(gap=WINDOW), Outlook.of(a_service(), aim, None)
     foresight.allow_learning(3600)
     first = step_of(NOW) - len(past)
     steps = {first + n: load for n, load in enumerate(past) if load is not None}
@@ -145,4 +161,5 @@ def test_no_history_makes_a_forecast_that_cannot_be(
     for place, load in enumerate(seen):
         if load is not None:
             at = NOW + place * timedelta(seconds=50)
-            assert is_sound(foresight.demand(("u", "server", "any"), load, outlook, at))
+            key = ("u", "server", "any")
+            assert is_sound(foresight.demand(key, load, outlook, at, serving))

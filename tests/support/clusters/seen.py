@@ -135,7 +135,7 @@ def a_report(pod: Manifest, *, at: datetime = NOW, **said: Any) -> WorkerReport:
 
 def a_demand(job: str, *, load: float = 0, **facts: Any) -> JobDemand:  # noqa: ANN401
     """What is known of the load of a service's role `server`: steady, unless told otherwise."""
-    roles = (RoleDemand("server", (BucketDemand(load, load, load, load),)),)
+    roles = (RoleDemand("server", (BucketDemand(load, load, load, load, load),)),)
     known = JobDemand(f"uid-InferenceJob-{job}", NOW, roles)
     return replace(known, **facts)
 

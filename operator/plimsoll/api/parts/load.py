@@ -57,8 +57,9 @@ class Forecast(ApiModel):
     horizon: PositiveDuration = timedelta(minutes=5)
     """How far ahead to forecast; at least until a replica started now is ready, and where nodes are
     bought, a new node before it."""
-    quantile: Fraction = Decimal("0.9")
-    """Forecast quantile to provision for, above 0 and below 1."""
+    quantile: Fraction | None = None
+    """Fixed forecast quantile to provision for, above 0 and below 1. Default: the lowest that keeps
+    the unserved load within what `slo.attainmentPercent` allows, learned for each load."""
 
 
 class LoadGateway(ApiModel):

@@ -12,21 +12,36 @@ from plimsoll.api.parts.roles import ANY_SIZE
 
 
 @dataclass(frozen=True, slots=True)
+class Unserved:
+    """The share of a load that was unserved, the mean load, and over how many seconds."""
+
+    share: float
+    load: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class BucketDemand:
     """The load of requests of one size bucket.
 
-    `observed`: the current load. `foreseen`: the quantile of the load forecast within the horizon.
-    `least_of_late`: the lowest forecast within the scale-up stabilisation window, zero until a full
-    window is known; more than that need not be wanted yet. `most_of_late`: the highest forecast
-    within the scale-down window, infinite until a full window is known; less than that is not
-    wanted yet.
+    `observed`: the current load. `foreseen`: the quantile of the load forecast within the horizon,
+    or the current load if that is more. `worth`: the capacity that is worth having for it, in whole
+    replicas where it is known what one carries. `least_of_late`: the least that was worth having
+    within the scale-up stabilisation window, zero until a full window is known; more than that need
+    not be wanted yet. `most_of_late`: the most within the scale-down window, infinite until a full
+    window is known; less than that is not wanted yet. `quantile`: the one that was foreseen, None
+    without a forecast. `unserved`: what was before, None if
+    that does not matter.
     """
 
     observed: float
     foreseen: float
+    worth: float
     least_of_late: float
     most_of_late: float
     bucket: str = ANY_SIZE
+    quantile: float | None = None
+    unserved: Unserved | None = None
 
 
 @dataclass(frozen=True, slots=True)

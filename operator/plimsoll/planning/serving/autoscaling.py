@@ -6,15 +6,17 @@ demand, all inputs are in the job's status.
 """
 
 import math
-from datetime import datetime
-from decimal import Decimal
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import ROUND_DOWN, Context, Decimal
+from typing import Final
 
-from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
+from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus, UnservedLoad
 from plimsoll.api.parts.load import Scaling, ScalingRule
 from plimsoll.api.parts.roles import Role as RoleSpec
-from plimsoll.observe.measured.demand import BucketDemand, RoleDemand
+from plimsoll.observe.measured.demand import BucketDemand, RoleDemand, Unserved
 from plimsoll.planning.rounding import STEPS_TO_DOUBLE, in_steps
-from plimsoll.planning.serving.replicas import Capacities, capacities, role_status
+from plimsoll.planning.serving.replicas import capacities, one_replica, role_status
 
 DIGITS = 2
 LEAST = 1e-6
@@ -23,6 +25,25 @@ MOST = 1e15
 """More than this is capped: no load is as large, and quantities are bounded."""
 WHOLE_PERCENT = 100
 NOTHING = Decimal(0)
+SINGLE_REPLICAS: Final = 64
+"""Up to this many, capacity is wanted in whole replicas."""
+WRITTEN_EVERY: Final = timedelta(hours=1)
+"""How often what was unserved is written."""
+_DOWN: Final = Context(prec=9, rounding=ROUND_DOWN)
+"""Whole replicas, in a quantity's nine digits, must not seem to be more than they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """How fast a role's capacity may change.
+
+    `single`: what one more replica carries, if known. `unit`: the same, 0 if several loads share
+    replicas, so that each of them need not be whole ones.
+    """
+
+    rules: Scaling
+    single: float
+    unit: float
 
 
 def scaled_loads(
@@ -30,53 +51,55 @@ def scaled_loads(
 ) -> tuple[BucketLoad, ...]:
     """The loads of a role for its status; buckets that are gone have none."""
     status = role_status(job, role)
-    known = _smallest(capacities(job, role))
-    return tuple(
-        _scaled(_before(status, load.bucket), load, job.spec.scaling, known, now)
-        for load in demand.loads
-    )
+    single = min(capacities(job, role).values(), default=0.0)
+    unit = one_replica(job, role, demand.loads[0].bucket) if len(demand.loads) == 1 else 0.0
+    pace = _Pace(job.spec.scaling, single, unit)
+    return tuple(_scaled(_before(status, load.bucket), load, pace, now) for load in demand.loads)
 
 
 def _before(status: RoleStatus | None, bucket: str) -> BucketLoad | None:
     return next((each for each in status.loads if each.bucket == bucket), None) if status else None
 
 
-def _smallest(known: Capacities) -> float:
-    """The smallest load that one more replica carries."""
-    return min(known.values(), default=0.0)
-
-
 def _scaled(
-    before: BucketLoad | None,
-    load: BucketDemand,
-    rules: Scaling,
-    one_replica: float,
-    now: datetime,
+    before: BucketLoad | None, load: BucketDemand, pace: _Pace, now: datetime
 ) -> BucketLoad:
-    observed, foreseen = shown(load.observed), shown(load.foreseen)
     if before is None:
-        wanted, since = stepped(min(load.foreseen, MOST)), now
+        wanted, since = stepped(min(load.worth, MOST), pace.unit), now
     else:
-        wanted = _wanted(before, load, rules, one_replica, now)
+        wanted = _wanted(before, load, pace, now)
         since = before.since if wanted == before.wanted else now
     return BucketLoad(
         bucket=load.bucket,
-        observed=observed,
-        forecast=foreseen,
+        observed=shown(load.observed),
+        forecast=shown(load.foreseen),
         wanted=wanted,
         since=since.replace(microsecond=0),
+        quantile=None if load.quantile is None else shown(load.quantile),
+        unserved=_unserved(before.unserved if before else None, load.unserved, now),
         size_group=before.size_group if before else None,
     )
 
 
-def _wanted(
-    before: BucketLoad, load: BucketDemand, rules: Scaling, one_replica: float, now: datetime
-) -> Decimal:
-    more, less = stepped(load.least_of_late), stepped(load.most_of_late)
+def _unserved(
+    before: UnservedLoad | None, found: Unserved | None, now: datetime
+) -> UnservedLoad | None:
+    if found is None or (before is not None and now - before.time < WRITTEN_EVERY):
+        return before
+    return UnservedLoad(
+        percent=shown(WHOLE_PERCENT * found.share, digits=3),
+        load=shown(found.load, digits=3),
+        seconds=int(found.seconds),
+        time=now.replace(microsecond=0),
+    )
+
+
+def _wanted(before: BucketLoad, load: BucketDemand, pace: _Pace, now: datetime) -> Decimal:
+    more, less = stepped(load.least_of_late, pace.unit), stepped(load.most_of_late, pace.unit)
     if more > before.wanted:
-        return min(more, _limit(before, rules.up, one_replica, now, sign=1))
+        return min(more, _limit(before, pace.rules.up, pace.single, now, sign=1))
     if less < before.wanted:
-        return max(less, _limit(before, rules.down, one_replica, now, sign=-1))
+        return max(less, _limit(before, pace.rules.down, pace.single, now, sign=-1))
     return before.wanted
 
 
@@ -92,18 +115,24 @@ def _limit(
     return max(before.wanted + sign * max(share, Decimal(repr(one_replica))), NOTHING)
 
 
-def stepped(load: float) -> Decimal:
-    """A load rounded up to steps of about 2 %, so that few measurements trigger a new plan."""
+def stepped(load: float, unit: float = 0.0) -> Decimal:
+    """A load rounded up, so that few measurements trigger a new plan.
+
+    To whole replicas, if one carries `unit` and they are not many; otherwise in steps of about 2 %.
+    """
     if load < LEAST:
         return NOTHING
     if math.isinf(load):
         return Decimal("Infinity")
-    return _digits(in_steps(min(load, MOST), STEPS_TO_DOUBLE, _upward), 4)
+    load = min(load, MOST)
+    if unit > 0 and load <= SINGLE_REPLICAS * unit:
+        return _DOWN.create_decimal_from_float(_upward(load / unit) * unit)
+    return _digits(in_steps(load, STEPS_TO_DOUBLE, _upward), 4)
 
 
 def _upward(steps: float) -> int:
     """The next whole step; a load already on a step, up to rounding, stays."""
-    return math.ceil(steps - 1e-9)
+    return math.ceil(steps - 1e-6)
 
 
 def shown(load: float, *, digits: int = DIGITS) -> Decimal:

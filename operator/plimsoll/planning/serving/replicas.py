@@ -77,13 +77,45 @@ def replicas_needed(loads: Iterable[BucketLoad], known: Capacities, gpu_type: st
     A replica divides its time between the sizes (Griggs et al. 2024, Mélange). None if it is
     unknown how much of them a replica of that type carries.
     """
+    return _needed({load.bucket: float(load.wanted) for load in loads}, known, gpu_type)
+
+
+def _needed(loads: Mapping[str, float], known: Capacities, gpu_type: str) -> float | None:
     total = 0.0
-    for load in loads:
-        carries = known.get((gpu_type, load.bucket)) or known.get((gpu_type, ANY_SIZE))
-        if load.wanted and carries is None:
+    for bucket, load in loads.items():
+        carries = known.get((gpu_type, bucket)) or known.get((gpu_type, ANY_SIZE))
+        if load and carries is None:
             return None
-        total += float(load.wanted) / carries if carries else 0.0
+        total += load / carries if carries else 0.0
     return total
+
+
+def one_replica(job: InferenceJob, role: RoleSpec, bucket: str) -> float:
+    """The smallest load of a bucket that one more replica carries; 0 if that is unknown."""
+    known = capacities(job, role)
+    kinds = sorted({profile.type for profile in role.profiles})
+    found = (known.get((kind, bucket)) or known.get((kind, ANY_SIZE)) for kind in kinds)
+    return min(filter(None, found), default=0.0)
+
+
+def ready_capacity(job: InferenceJob, role: RoleSpec, loads: Mapping[str, float]) -> float | None:
+    """What the ready replicas carry, as a multiple of these loads.
+
+    None if that is unknown, or says nothing about how well their number was chosen: while it is
+    pinned, no load was known, or there are as many as may be.
+    """
+    status = role_status(job, role)
+    if status is None or fixed_count(job, role) is not None:
+        return None
+    if sum(pool.ready for pool in status.pools) >= role.replicas.max:
+        return None
+    covered = 0.0
+    for pool in status.pools:
+        needed = _needed(loads, capacities(job, role), pool.accelerator_type)
+        if pool.ready and not needed:
+            return None
+        covered += pool.ready / needed if needed else 0.0
+    return covered
 
 
 def is_measured(job: InferenceJob) -> bool:

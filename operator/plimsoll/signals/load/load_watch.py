@@ -20,11 +20,13 @@ from plimsoll.observe.measured.sample import NoResult, Outcome
 from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.serving.replicas import is_measured, role_status
 from plimsoll.signals.load.capacity_book import CapacityBook
+from plimsoll.signals.load.foresight.accounts import serving_now
+from plimsoll.signals.load.foresight.aim import Aim
+from plimsoll.signals.load.foresight.load_forecast import LoadForecast, Outlook
+from plimsoll.signals.load.foresight.past import past_loads, past_span
 from plimsoll.signals.load.job_reading import JobReading, job_reading
-from plimsoll.signals.load.load_forecast import LoadForecast, Outlook
 from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, LoadResults, Loads
 from plimsoll.signals.load.news import is_news
-from plimsoll.signals.load.past import past_loads, past_span
 from plimsoll.signals.load.queries import default_queries, own_queries, past_query
 from plimsoll.signals.load.role_pods import drain_seconds, role_pods, start_within
 from plimsoll.signals.load.rotation import LoadAsking, Source
@@ -241,15 +243,17 @@ class LoadWatch:
         start: timedelta | None,
         now: datetime,
     ) -> RoleDemand:
-        outlook, uid = Outlook.of(job, start, self._node_start), job.metadata.uid
-        fading = dict.fromkeys(fading_buckets(job, role, loads), 0.0)
+        uid, fading = job.metadata.uid, dict.fromkeys(fading_buckets(job, role, loads), 0.0)
         kept = dict(islice({**loads, **fading}.items(), MOST_BUCKETS))
+        aim = Aim.of(job, role, tuple(kept))
+        outlook = Outlook.of(job, aim, start, self._node_start)
         self._foresight.look(job.metadata.namespace, uid, role.name, kept)
         return RoleDemand(
             role.name,
             tuple(
-                self._foresight.demand((uid, role.name, bucket), load, outlook, now)
+                self._foresight.demand((uid, role.name, bucket), load, outlook, now, serving)
                 for bucket, load in sorted(kept.items())
+                for serving in [serving_now(job, role, bucket, kept)]
             ),
         )
 

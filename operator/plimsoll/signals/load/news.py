@@ -25,7 +25,7 @@ def _differs(one: RoleDemand, other: RoleDemand) -> bool:
     return any(
         _apart(getattr(a, name), getattr(b, name))
         for a, b in pairs
-        for name in ("foreseen", "least_of_late", "most_of_late")
+        for name in ("foreseen", "worth", "least_of_late", "most_of_late")
     )
 
 

@@ -4,15 +4,24 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from plimsoll.signals.load.forecasts import MOST_STALE, Forecasts, horizon_of
-from plimsoll.signals.load.load_forecast import (
+from plimsoll.signals.load.foresight.aim import Aim
+from plimsoll.signals.load.foresight.forecasts import (
+    MOST_STALE,
+    Ahead,
+    Forecasts,
+    horizon_of,
+    in_blocks,
+)
+from plimsoll.signals.load.foresight.load_forecast import (
     MOST_OF_A_NAMESPACE,
     MOST_OF_A_ROLE,
     LoadForecast,
     Outlook,
 )
-from plimsoll.signals.load.series import STEP_SECONDS, LoadSeries, step_of
+from plimsoll.signals.load.foresight.series import STEP_SECONDS, LoadSeries, step_of
 from plimsoll_placement.estimate.forecast.regressors import Horizon
 from support.clusters.seen import NOW
 from support.objects.load_results import WINDOW, a_service
@@ -21,6 +30,9 @@ STEP = timedelta(seconds=STEP_SECONDS)
 MIDNIGHT = NOW.replace(hour=0)
 NEAR = Horizon(1, 3)
 BUDGET = 60.0
+ALLOWED = 0.01
+CAUTIOUS = Aim(0.9, ALLOWED)
+PRICED = Aim(None, ALLOWED, unit=10)
 
 
 def loads_until(
@@ -43,10 +55,21 @@ def a_series(now: datetime, load: Callable[[float], float], *, hours: float = 16
     return series
 
 
+def fixed(quantile: float) -> Aim:
+    return Aim(quantile, ALLOWED)
+
+
+def load_in(
+    forecasts: Forecasts, series: LoadSeries, *, key: str = "key", aim: Aim = CAUTIOUS
+) -> float | None:
+    found = forecasts.foreseen(key, series, NEAR, aim, aim.allowed)
+    return None if found is None else found.load
+
+
 def forecast(series: LoadSeries, share: float = 0.9) -> float | None:
     forecasts = Forecasts()
     forecasts.allow(BUDGET)
-    return forecasts.quantile("key", series, NEAR, share)
+    return load_in(forecasts, series, aim=fixed(share))
 
 
 def by_day(hour: float) -> float:
@@ -89,38 +112,39 @@ def test_of_little_nothing_is_forecast() -> None:
 def test_learning_keeps_to_its_time() -> None:
     ticks, series = itertools.count(), a_series(NOW, by_day, hours=3)
     forecasts = Forecasts(clock=lambda: float(next(ticks)))
-    assert forecasts.quantile("one", series, NEAR, 0.9) is None
+    assert load_in(forecasts, series, key="one") is None
     forecasts.allow(2)
-    known = [forecasts.quantile(key, series, NEAR, 0.9) for key in ("one", "two", "three")]
+    known = [load_in(forecasts, series, key=key) for key in ("one", "two", "three")]
     assert [each is None for each in known] == [False, False, True]
 
 
 def test_what_was_learned_is_used_for_new_loads_and_for_one_horizon() -> None:
     series, forecasts = a_series(NOW, by_day, hours=3), Forecasts()
     forecasts.allow(BUDGET)
-    first = forecasts.quantile("key", series, NEAR, 0.9)
+    first = load_in(forecasts, series)
     forecasts.allow(0)
     series.add(NOW + STEP, 500)
     series.add(NOW + 2 * STEP, 500)
-    later = forecasts.quantile("key", series, NEAR, 0.9)
+    later = load_in(forecasts, series)
     assert first is not None
     assert later is not None
     assert later > first
-    assert forecasts.quantile("key", series, Horizon(2, 2), 0.9) is None
+    farther = Horizon(5, 2)
+    assert forecasts.foreseen("key", series, farther, CAUTIOUS, ALLOWED) is None
 
 
 def test_an_old_lesson_is_learned_again() -> None:
     series, forecasts = a_series(NOW, lambda _: 10, hours=24), Forecasts()
     forecasts.allow(BUDGET)
-    forecasts.quantile("key", series, NEAR, 0.9)
+    load_in(forecasts, series)
     wild = random.Random(0)
     for step in range(1, MOST_STALE):
         series.add(NOW + step * STEP, wild.uniform(1, 400))
     forecasts.allow(0)
-    unlearned = forecasts.quantile("key", series, NEAR, 0.9)
+    unlearned = load_in(forecasts, series)
     series.add(NOW + MOST_STALE * STEP, 10)
     forecasts.allow(BUDGET)
-    learned = forecasts.quantile("key", series, NEAR, 0.9)
+    learned = load_in(forecasts, series)
     assert unlearned is not None
     assert learned is not None
     assert learned > unlearned
@@ -129,25 +153,54 @@ def test_an_old_lesson_is_learned_again() -> None:
 def test_what_is_forgotten_is_unknown() -> None:
     series, forecasts = a_series(NOW, by_day, hours=3), Forecasts()
     forecasts.allow(BUDGET)
-    forecasts.quantile("key", series, NEAR, 0.9)
+    load_in(forecasts, series)
     forecasts.keep(["other"])
     forecasts.allow(0)
-    assert forecasts.quantile("key", series, NEAR, 0.9) is None
+    assert load_in(forecasts, series) is None
 
 
 @pytest.mark.parametrize(
     ("start", "horizon", "expected"),
-    [(0, 300, Horizon(1, 3)), (90, 300, Horizon(1, 3)), (300, 300, Horizon(3, 1)), (0, 1, NEAR)],
+    [
+        (0, 300, Horizon(1, 3)),
+        (90, 300, Horizon(1, 3)),
+        (300, 300, Horizon(3, 1)),
+        (600, 1200, Horizon(6, 5)),
+        (600, 600, Horizon(6, 1)),
+        (0, 1, Horizon(1, 1)),
+    ],
 )
 def test_looked_ahead_is_from_when_replicas_could_be_ready(
     start: int, horizon: int, expected: Horizon
 ) -> None:
-    found = horizon_of(timedelta(seconds=start), timedelta(seconds=horizon))
-    assert found == (expected if horizon > 1 else Horizon(1, 1))
+    assert horizon_of(timedelta(seconds=start), timedelta(seconds=horizon)) == expected
+
+
+@pytest.mark.parametrize(
+    ("horizon", "expected"),
+    [
+        (Horizon(1, 1), Ahead(1, Horizon(1))),
+        (Horizon(1, 3), Ahead(3, Horizon(1))),
+        (Horizon(6, 5), Ahead(5, Horizon(2))),
+        (Horizon(2, 4), Ahead(5, Horizon(1))),
+        (Horizon(15, 1), Ahead(5, Horizon(3))),
+        (Horizon(1, 500), Ahead(30, Horizon(1, 17))),
+    ],
+)
+def test_models_look_a_few_blocks_ahead(horizon: Horizon, expected: Ahead) -> None:
+    assert in_blocks(horizon) == expected
+
+
+@given(st.integers(1, 400), st.integers(1, 400))
+def test_blocks_cover_the_horizon(lead: int, hold: int) -> None:
+    ahead = in_blocks(Horizon(lead, hold))
+    first, last = ahead.horizon.lead - 1, ahead.horizon.steps
+    assert first * ahead.steps < lead
+    assert lead + hold - 1 <= last * ahead.steps
 
 
 def foreseen(foresight: LoadForecast, load: float, at: datetime) -> float:
-    outlook = Outlook.of(a_service(), timedelta(seconds=90))
+    outlook = Outlook.of(a_service(), CAUTIOUS, timedelta(seconds=90))
     return foresight.demand(("u", "server", "any"), load, outlook, at).foreseen
 
 
@@ -168,17 +221,17 @@ def test_what_comes_now_is_to_be_served_whatever_the_forecast() -> None:
 
 def test_a_horizon_reaches_at_least_to_when_replicas_are_ready() -> None:
     job = a_service(load={"forecast": {"horizon": "1m"}})
-    assert Outlook.of(job, timedelta(minutes=7)).horizon == timedelta(minutes=7)
-    assert Outlook.of(job, None).horizon == timedelta(minutes=1)
+    assert Outlook.of(job, CAUTIOUS, timedelta(minutes=7)).horizon == timedelta(minutes=7)
+    assert Outlook.of(job, CAUTIOUS, None).horizon == timedelta(minutes=1)
 
 
 def test_a_horizon_reaches_to_when_a_new_node_is_ready() -> None:
     start, node_start = timedelta(minutes=2), timedelta(minutes=6)
-    assert Outlook.of(a_service(), start, node_start).horizon == timedelta(minutes=8)
+    assert Outlook.of(a_service(), CAUTIOUS, start, node_start).horizon == timedelta(minutes=8)
 
 
 def remembered(foresight: LoadForecast, role: str, buckets: list[str]) -> None:
-    outlook = Outlook.of(a_service(), None)
+    outlook = Outlook.of(a_service(), CAUTIOUS, None)
     foresight.look("team", "u", role, buckets)
     for bucket in buckets:
         foresight.demand(("u", role, bucket), 1.0, outlook, NOW)
@@ -204,6 +257,6 @@ def test_beyond_the_histories_of_a_namespace_loads_are_foreseen_by_what_they_wer
     past = loads_until(NOW, lambda _: 50.0)
     for key in (("u", "late", "any"), ("v", "server", "any")):
         foresight.fill(key, past)
-    outlook = Outlook.of(a_service(), None)
+    outlook = Outlook.of(a_service(), CAUTIOUS, None)
     assert foresight.demand(("u", "late", "any"), 1.0, outlook, NOW).foreseen == 1.0
     assert foresight.demand(("v", "server", "any"), 1.0, outlook, NOW).foreseen > 10

@@ -2,8 +2,8 @@ import math
 from datetime import UTC, datetime, timedelta
 
 from plimsoll.observe.measured.sample import QueryResult, Sample
-from plimsoll.signals.load.past import past_loads, past_span
-from plimsoll.signals.load.series import MOST_STEPS, STEP_SECONDS, LoadSeries, step_of
+from plimsoll.signals.load.foresight.past import past_loads, past_span
+from plimsoll.signals.load.foresight.series import MOST_STEPS, STEP_SECONDS, LoadSeries, step_of
 
 START = datetime.fromtimestamp(1000 * STEP_SECONDS, UTC)
 HALF = timedelta(seconds=STEP_SECONDS / 2)

@@ -1,7 +1,7 @@
 import math
 from datetime import timedelta
 
-from plimsoll.signals.load.stabilisation import SLOTS, ForeseenOfLate
+from plimsoll.signals.load.foresight.stabilisation import SLOTS, ForeseenOfLate
 from support.clusters.seen import NOW
 
 MINUTE, WINDOW = timedelta(minutes=1), timedelta(minutes=5)

@@ -6,7 +6,7 @@ from typing import Final
 
 from plimsoll.api.parts.roles import ANY_SIZE
 from plimsoll.observe.measured.sample import QueryResult, Span
-from plimsoll.signals.load.series import MOST_STEPS, STEP_SECONDS, step_of
+from plimsoll.signals.load.foresight.series import MOST_STEPS, STEP_SECONDS, step_of
 
 LONGEST_BUCKET: Final = 63
 MOST_BUCKETS: Final = 64

@@ -9,9 +9,11 @@ from typing import Final
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.clock import SYSTEM
 from plimsoll.observe.measured.demand import BucketDemand
-from plimsoll.signals.load.forecasts import Forecasts, horizon_of
-from plimsoll.signals.load.series import LoadSeries
-from plimsoll.signals.load.stabilisation import ForeseenOfLate
+from plimsoll.signals.load.foresight.accounts import Accounts, Serving
+from plimsoll.signals.load.foresight.aim import Aim
+from plimsoll.signals.load.foresight.forecasts import Forecasts, Foreseen, horizon_of
+from plimsoll.signals.load.foresight.series import LoadSeries
+from plimsoll.signals.load.foresight.stabilisation import ForeseenOfLate
 
 RECENT: Final = timedelta(minutes=3)
 """Without a forecast, expect the maximum over this time, or over the horizon if shorter."""
@@ -21,26 +23,31 @@ MOST_OF_A_ROLE: Final = 64
 MOST_OF_A_NAMESPACE: Final = 512
 """The most histories per namespace, of 80 KB each; for other loads only recent values are kept."""
 
+NOTHING: Final = Serving()
 Key = tuple[str, str, str]
 """A job's uid, a role and a bucket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The horizon to forecast, the quantile, and the scaling windows.
+    """The horizon to forecast, what capacity is chosen by, and the scaling windows.
 
     `start`: the time a replica needs to start. `horizon`: at least that, and what new nodes need.
     """
 
     start: timedelta
     horizon: timedelta
-    quantile: float
+    aim: Aim
     up_window: timedelta
     down_window: timedelta
 
     @classmethod
     def of(
-        cls, job: InferenceJob, start: timedelta | None, node_start: timedelta = timedelta()
+        cls,
+        job: InferenceJob,
+        aim: Aim,
+        start: timedelta | None,
+        node_start: timedelta = timedelta(),
     ) -> "Outlook":
         """A job's outlook, given how long its replicas need to start, if known, and new nodes."""
         forecast, scaling = job.spec.load.forecast, job.spec.scaling
@@ -48,10 +55,19 @@ class Outlook:
         return cls(
             needed,
             max(forecast.horizon, needed + node_start),
-            float(forecast.quantile),
+            aim,
             scaling.up.stabilization_window,
             scaling.down.stabilization_window,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """What is expected of a load: see `BucketDemand`."""
+
+    foreseen: float
+    worth: float
+    quantile: float | None = None
 
 
 class LoadForecast:
@@ -66,6 +82,7 @@ class LoadForecast:
         self._of_late: dict[Key, ForeseenOfLate] = {}
         self._series: dict[Key, LoadSeries] = {}
         self._forecasts = Forecasts(thread)
+        self._accounts = Accounts(gap)
         self._buckets: dict[tuple[str, str], dict[str, None]] = {}
         self._with_history: dict[str, set[Key]] = {}
         self._namespaces: dict[str, str] = {}
@@ -90,6 +107,7 @@ class LoadForecast:
             memory.pop(key, None)
         self._with_history.get(self._namespaces.get(key[0], ""), set[Key]()).discard(key)
         self._forecasts.forget(key)
+        self._accounts.forget(key)
 
     def _history(self, key: Key) -> LoadSeries | None:
         """The history of a load; None if it exceeds its namespace's allowance."""
@@ -99,32 +117,47 @@ class LoadForecast:
         mine.add(key)
         return self._series.setdefault(key, LoadSeries())
 
-    def demand(self, key: Key, load: float, outlook: Outlook, now: datetime) -> BucketDemand:
+    def demand(
+        self, key: Key, load: float, outlook: Outlook, now: datetime, serving: Serving = NOTHING
+    ) -> BucketDemand:
         """The demand for a load that was just observed."""
-        foreseen = self._foreseen(key, load, outlook, now)
+        if outlook.aim.quantile is None:
+            self._accounts.look(key, load, serving, now)
+        found = self._expected(key, load, outlook, now)
         late = self._of_late.setdefault(key, ForeseenOfLate(self._gap))
-        late.add(now, foreseen, max(outlook.up_window, outlook.down_window))
+        late.add(now, found.worth, max(outlook.up_window, outlook.down_window))
         return BucketDemand(
             observed=load,
-            foreseen=foreseen,
+            foreseen=found.foreseen,
+            worth=found.worth,
             least_of_late=late.least(now, outlook.up_window),
             most_of_late=late.most(now, outlook.down_window),
             bucket=key[2],
+            quantile=found.quantile,
+            unserved=self._accounts.unserved(key),
         )
 
-    def _foreseen(self, key: Key, load: float, outlook: Outlook, now: datetime) -> float:
-        """The forecast, or the current load if that is more: it must be served too."""
+    def _expected(self, key: Key, load: float, outlook: Outlook, now: datetime) -> _Expected:
+        """By the forecast, or by the current load if that is more: it must be served too."""
         series = self._history(key)
         recent = self._recent.setdefault(key, deque())
         recent.append((now, load))
         while now - recent[0][0] > min(RECENT, outlook.horizon):
             recent.popleft()
+        most = max(each for _, each in recent)
         if series is None:
-            return max(each for _, each in recent)
+            return _Expected(most, most)
         series.add(now, load)
-        horizon = horizon_of(outlook.start, outlook.horizon)
-        forecast = self._forecasts.quantile(key, series, horizon, outlook.quantile)
-        return max(each for _, each in recent) if forecast is None else max(load, forecast)
+        found = self._foreseen(key, series, outlook)
+        if found is None:
+            return _Expected(most, most)
+        worth = found.worth(outlook.aim)
+        return _Expected(max(found.load, load), max(worth, load), found.quantile)
+
+    def _foreseen(self, key: Key, series: LoadSeries, outlook: Outlook) -> Foreseen | None:
+        horizon, aim = horizon_of(outlook.start, outlook.horizon), outlook.aim
+        share = self._accounts.share(key, aim.allowed)
+        return self._forecasts.foreseen(key, series, horizon, aim, share)
 
     def allow_learning(self, seconds: float) -> None:
         """Set the time for fitting models until the next call."""
@@ -147,3 +180,4 @@ class LoadForecast:
         left = {of: keys & self._series.keys() for of, keys in self._with_history.items()}
         self._with_history = {namespace: keys for namespace, keys in left.items() if keys}
         self._forecasts.keep(self._series)
+        self._accounts.keep(self._recent)

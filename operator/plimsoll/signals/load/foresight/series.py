@@ -32,6 +32,11 @@ class LoadSeries:
         return self._loads
 
     @property
+    def known(self) -> Floats:
+        """The loads of completed steps, and of the present one what was observed so far."""
+        return np.append(self._loads, self._sum / self._count) if self._count else self._loads
+
+    @property
     def step(self) -> int | None:
         """The current step, counted from the epoch; None before anything was observed."""
         return self._step
@@ -63,6 +68,17 @@ class LoadSeries:
         gap = np.full(min(missed, MOST_STEPS), np.nan)
         self._loads = np.concatenate([self._loads, [mean], gap])[-MOST_STEPS:]
         self._sum, self._count = 0.0, 0
+
+
+def highest_in_blocks(loads: Floats, steps: int) -> Floats:
+    """The highest load in each block of so many steps, the last of which ends with the loads.
+
+    NaN where none is known; the steps before the first whole block are left out.
+    """
+    blocks = len(loads) // steps
+    rows = loads[len(loads) - blocks * steps :].reshape(blocks, steps)
+    found: Floats = np.fmax.reduce(rows, axis=1)
+    return found
 
 
 def step_of(at: datetime) -> int:

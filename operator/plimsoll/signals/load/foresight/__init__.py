@@ -1,0 +1,1 @@
+"""What loads are expected, and the capacity that is worth having for them."""
