@@ -8,23 +8,21 @@ says that the chosen replicas are ready.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import numpy as np
-
 from plimsoll.api.inference_job import InferenceJob, PoolReplicas, RoleStatus
 from plimsoll.api.parts.roles import ANY_SIZE
-from plimsoll.observe.measured.demand import BucketDemand, RoleDemand
-from plimsoll.planning.serving.autoscaling import scaled_loads
+from plimsoll.observe.measured.demand import RoleDemand
+from plimsoll.planning.serving.autoscaling import scaled_loads, stepped
 from plimsoll.planning.serving.replicas import wanted_replicas
 from plimsoll.signals.load.foresight.accounts import serving_now
 from plimsoll.signals.load.foresight.aim import Aim
+from plimsoll.signals.load.foresight.forecasts import Foreseen
 from plimsoll.signals.load.foresight.load_forecast import LoadForecast, Outlook
 from plimsoll.signals.load.foresight.series import STEP_SECONDS, step_of
 from plimsoll_bench.serving.policies import Task
-from plimsoll_bench.serving.rates import Floats
 
 GPU_TYPE, ROLE, UID = "gpu", "server", "recorded"
 MOST_REPLICAS: Final = 1000
@@ -33,22 +31,33 @@ BEGINNING: Final = datetime(2026, 1, 5, tzinfo=UTC)
 LOOKED_BACK: Final = timedelta(minutes=2)
 UNBOUNDED: Final = 1e9
 KEY = (UID, ROLE, ANY_SIZE)
+ONE_EACH: Final = Aim(quantile=None, allowed=1.0, unit=1.0)
+"""A replica carries a load of one, and only the price matters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The replicas for a window, and the demand by which they were chosen, if there was any."""
+    """The replicas for a window, and the load and the forecast by which they were chosen."""
 
     replicas: int
-    demand: BucketDemand | None
+    load: float
+    foreseen: Foreseen | None
+
+    def at(self, price: float) -> float:
+        """The replicas for this window if the price of capacity were this."""
+        if self.foreseen is None:
+            return float(self.replicas)
+        worth = replace(self.foreseen, price=price).worth(ONE_EACH)
+        at_least = self.load if math.isfinite(self.load) else 0.0
+        return math.ceil(float(stepped(max(worth, at_least), ONE_EACH.unit)))
 
 
 class OperatorPath:
     """A service as the operator sees it, look by look."""
 
-    def __init__(self, task: Task, quantile: float | None = None) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
-        self._job = _service(task, quantile)
+        self._job = _service(task)
         self._foresight = LoadForecast(LOOKED_BACK, thread=lambda: 0.0)
         self._foresight.allow_learning(UNBOUNDED)
         self._foresight.look("bench", UID, ROLE, [ANY_SIZE])
@@ -65,10 +74,12 @@ class OperatorPath:
         chosen: dict[int, int] = {}
         for window in range(task.first - task.lead, len(task.rates.loads) - task.lead):
             self._be_ready(chosen.get(window))
-            demand = self._looked_at(window)
+            load = float(task.rates.loads[window])
+            for now in self._looks(window) if math.isfinite(load) else ():
+                self._look(load, now)
             [role] = self._job.spec.roles
             replicas = chosen[window + task.lead] = wanted_replicas(self._job, role, ())
-            yield Choice(replicas, demand)
+            yield Choice(replicas, load, self._foresight.foreseen(KEY, self._outlook()))
 
     def _past(self) -> dict[int, float]:
         """What Prometheus would return of the time before the first look."""
@@ -90,20 +101,15 @@ class OperatorPath:
             pool = PoolReplicas(pool="bench", accelerator_type=GPU_TYPE, ready=replicas)
             self._write(pools=(pool,), ready=replicas)
 
-    def _looked_at(self, window: int) -> BucketDemand | None:
-        load, demand = float(self._task.rates.loads[window]), None
-        for now in self._looks(window) if math.isfinite(load) else ():
-            demand = self._look(load, now)
-        return demand
-
-    def _look(self, load: float, now: datetime) -> BucketDemand:
+    def _outlook(self) -> Outlook:
         [role] = self._job.spec.roles
-        outlook = Outlook.of(self._job, Aim.of(self._job, role, (ANY_SIZE,)), self._start)
+        return Outlook.of(self._job, Aim.of(self._job, role, (ANY_SIZE,)), self._start)
+
+    def _look(self, load: float, now: datetime) -> None:
+        [role] = self._job.spec.roles
         serving = serving_now(self._job, role, ANY_SIZE, {ANY_SIZE: load})
-        demand = self._foresight.demand(KEY, load, outlook, now, serving)
-        loads = scaled_loads(self._job, role, RoleDemand(ROLE, (demand,)), now)
-        self._write(loads=loads)
-        return demand
+        demand = self._foresight.demand(KEY, load, self._outlook(), now, serving)
+        self._write(loads=scaled_loads(self._job, role, RoleDemand(ROLE, (demand,)), now))
 
     def _write(self, **fields: object) -> None:
         status = next(iter(self._job.status.roles), RoleStatus(name=ROLE))
@@ -112,16 +118,9 @@ class OperatorPath:
         self._job = self._job.model_copy(update={"status": written})
 
 
-def plimsoll(task: Task) -> Floats:
-    """Ours: the replicas that the operator would want, by window."""
-    return np.array([choice.replicas for choice in OperatorPath(task).choices()], np.float64)
-
-
-def _service(task: Task, quantile: float | None) -> InferenceJob:
+def _service(task: Task) -> InferenceJob:
     """A service with a replica that carries a load of one."""
-    forecast: dict[str, object] = {"horizon": f"{round(task.lead * task.rates.step_seconds)}s"}
-    if quantile is not None:
-        forecast["quantile"] = str(quantile)
+    horizon = f"{round(task.lead * task.rates.step_seconds)}s"
     role = {
         "name": ROLE,
         "replicas": {"min": 0, "max": MOST_REPLICAS},
@@ -134,8 +133,8 @@ def _service(task: Task, quantile: float | None) -> InferenceJob:
             "metadata": {"name": "recorded", "namespace": "bench", "uid": UID, "generation": 1},
             "spec": {
                 "roles": [role],
-                "load": {"forecast": forecast},
-                "slo": {"attainmentPercent": str(round(100 - task.percent, 6))},
+                "load": {"forecast": {"horizon": horizon}},
+                "slo": {"attainmentPercent": f"{100 - task.percent:.6f}"},
             },
         }
     )

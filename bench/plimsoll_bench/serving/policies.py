@@ -1,20 +1,14 @@
-"""Policies that choose replicas for recorded rates: ours, and those that others use.
+"""Policies that choose replicas for recorded rates, as others use them.
 
 Each returns the replicas of every window from `first` on, each chosen from what was known `lead`
 windows before. What has to be fixed in advance is fixed on the windows from `begin` to `first`.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from plimsoll_bench.serving.rates import Floats, Rates, outcome
-from plimsoll_placement.estimate.forecast.account import Account
-from plimsoll_placement.estimate.forecast.distribution import Forecast
-from plimsoll_placement.estimate.forecast.history import History
-from plimsoll_placement.estimate.forecast.model import Model, learned
-from plimsoll_placement.estimate.forecast.regressors import Horizon
 
 HPA_UTILISATION = 0.7
 HPA_STABILISATION_SECONDS = 300.0
@@ -98,26 +92,3 @@ def ridge_predictions(task: Task) -> Floats:
     x, y = rows[taught][known], task.rates.loads[taught][known]
     coefficients = np.linalg.solve(x.T @ x + RIDGE * np.eye(x.shape[1]), x.T @ y)
     return np.maximum(rows @ coefficients, 0.0)
-
-
-def forecasts(task: Task) -> Iterator[tuple[Forecast, Model]]:
-    """Our forecast of each scored window, and the model that made it, at most an hour old."""
-    step, learning = task.rates.step_seconds, round(HOUR_SECONDS / task.rates.step_seconds)
-    model: Model | None = None
-    for window in range(task.first, len(task.rates.loads)):
-        history = History.of(task.rates.loads[: window - task.lead + 1], step)
-        if model is None or (window - task.first) % max(learning, 1) == 0:
-            model = learned(history, Horizon(task.lead))
-        yield model.forecast(history) or Forecast(np.zeros(1)), model
-
-
-def plimsoll(task: Task, made: Sequence[tuple[Forecast, Model]]) -> Floats:
-    """Ours: what is worth the price that would have kept to the share, by the given forecasts."""
-    loads, chosen, account = task.scored, np.zeros(len(task.scored)), Account()
-    for window, (forecast, model) in enumerate(made):
-        seen = window - task.lead
-        if seen >= 0:
-            account = account.after(loads[seen], chosen[seen], task.rates.step_seconds)
-        price = model.trial.curve(unit=1.0).price(account.share(task.allowed))
-        chosen[window] = forecast.replicas(price, 1.0)
-    return chosen

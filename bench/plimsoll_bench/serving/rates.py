@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from plimsoll.signals.load.foresight.series import STEP_SECONDS
 from plimsoll_bench.recorded import rows_in
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +46,11 @@ class Outcome:
     unserved_percent: float
 
 
+def models_in(path: Path) -> list[str]:
+    """The models of a file."""
+    return sorted({row.text("model") for row in rows_in(path, about="model")})
+
+
 def windows_in(path: Path, model: str) -> tuple[float, Floats, Floats]:
     """How long a model's windows are, when each begins, and its rate in requests per second."""
     rows = [row for row in rows_in(path, about="model") if row.text("model") == model]
@@ -64,6 +70,11 @@ def rates_in(path: Path, model: str) -> Rates:
     carried = np.quantile(rates, PEAK_QUANTILE) / PEAK_REPLICAS
     if not carried:
         raise SystemExit(f"{path}: rate_rps of the model {model} is 0 in almost all windows")
+    if step_seconds % STEP_SECONDS:
+        raise SystemExit(
+            f"{path}: the windows of {model} are {step_seconds:g} s long: they need to be a"
+            f" multiple of {STEP_SECONDS} s, the time between the operator's looks"
+        )
     return Rates(step_seconds, starts, np.where(rates > 0, rates / carried, np.nan))
 
 

@@ -148,13 +148,17 @@ class LoadForecast:
         if series is None:
             return _Expected(most, most)
         series.add(now, load)
-        found = self._foreseen(key, series, outlook)
+        found = self.foreseen(key, outlook)
         if found is None:
             return _Expected(most, most)
         worth = found.worth(outlook.aim)
         return _Expected(max(found.load, load), max(worth, load), found.quantile)
 
-    def _foreseen(self, key: Key, series: LoadSeries, outlook: Outlook) -> Foreseen | None:
+    def foreseen(self, key: Key, outlook: Outlook) -> Foreseen | None:
+        """The forecast of a load from its history, and the price of capacity; None if unknown."""
+        series = self._series.get(key)
+        if series is None:
+            return None
         horizon, aim = horizon_of(outlook.start, outlook.horizon), outlook.aim
         share = self._accounts.share(key, aim.allowed)
         return self._forecasts.foreseen(key, series, horizon, aim, share)
