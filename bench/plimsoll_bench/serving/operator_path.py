@@ -22,6 +22,7 @@ from plimsoll.signals.load.foresight.aim import Aim
 from plimsoll.signals.load.foresight.forecasts import Foreseen
 from plimsoll.signals.load.foresight.load_forecast import LoadForecast, Outlook
 from plimsoll.signals.load.foresight.series import STEP_SECONDS, step_of
+from plimsoll.signals.load.starts import Start
 from plimsoll_bench.serving.policies import Task
 
 GPU_TYPE, ROLE, UID = "gpu", "server", "recorded"
@@ -61,7 +62,8 @@ class OperatorPath:
         self._foresight = LoadForecast(LOOKED_BACK, thread=lambda: 0.0)
         self._foresight.allow_learning(UNBOUNDED)
         self._foresight.look("bench", UID, ROLE, [ANY_SIZE])
-        self._start = (task.lead - 1) * self._window
+        start = (task.lead - 1) * self._window
+        self._start = Start(anywhere=start, on_new_node=start)
         self._foresight.fill(KEY, self._past())
 
     @property

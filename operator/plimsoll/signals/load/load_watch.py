@@ -28,9 +28,10 @@ from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, LoadResults, Loads
 from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.queries import default_queries, own_queries, past_query
-from plimsoll.signals.load.role_pods import drain_seconds, role_pods, start_within
 from plimsoll.signals.load.rotation import LoadAsking, Source
 from plimsoll.signals.load.servers.terms import Scope
+from plimsoll.signals.load.role_pods import drain_seconds, role_pods
+from plimsoll.signals.load.starts import StartBook
 from plimsoll.signals.prometheus.query_budget import Allowance
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs, metrics
@@ -103,6 +104,7 @@ class LoadWatch:
         self._past_due: dict[tuple[str, str], datetime | None] = {}
         self._foresight = LoadForecast(terms.window, terms.clock.thread)
         self._book = CapacityBook()
+        self._starts = StartBook()
 
     def current(self) -> tuple[JobDemand, ...]:
         """What is known of each service's load."""
@@ -181,7 +183,9 @@ class LoadWatch:
         await asyncio.sleep(REST_BETWEEN_PASTS_SECONDS)
 
     async def _demand(self, job: InferenceJob, pods: list[PodView], now: datetime) -> JobDemand:
-        start = start_within(pods)
+        self._starts.look(job, pods)
+        starts = [self._starts.start(job, role.name) for role in job.spec.roles]
+        longest = max((each.anywhere for each in starts if each is not None), default=None)
         results = LoadResults(
             job,
             [
@@ -191,15 +195,13 @@ class LoadWatch:
             [(own, await self._asking.own(job, own.query, now)) for own in own_queries(job)],
             role_pods(pods, now, self._terms.window),
             self._terms.window,
-            drain_seconds(job, start),
+            drain_seconds(job, longest),
             now,
         )
         reading = await asyncio.to_thread(job_reading, results)
-        return await asyncio.to_thread(self._weighed, job, reading, start, now)
+        return await asyncio.to_thread(self._weighed, job, reading, now)
 
-    def _weighed(
-        self, job: InferenceJob, reading: JobReading, start: timedelta | None, now: datetime
-    ) -> JobDemand:
+    def _weighed(self, job: InferenceJob, reading: JobReading, now: datetime) -> JobDemand:
         """Merge a reading with the one before."""
         uid = job.metadata.uid
         for gap in reading.unknown.values():
@@ -209,7 +211,7 @@ class LoadWatch:
         for role in job.spec.roles:
             loads, gap = reading.loads.get(role.name), reading.unknown.get(role.name)
             if loads is not None:
-                self._known[uid, role.name] = now, self._foreseen(job, role, loads, start, now)
+                self._known[uid, role.name] = now, self._foreseen(job, role, loads, now)
             at, known = self._known.get((uid, role.name), (now, None))
             if known is not None and (gap is None or self._holds(gap.gap, now - at)):
                 roles.append(known)
@@ -235,18 +237,11 @@ class LoadWatch:
         """Whether a value of that age still holds although it is missing now."""
         return gap is not Gap.NO_REPLICA and age <= self._terms.window
 
-    def _foreseen(
-        self,
-        job: InferenceJob,
-        role: Role,
-        loads: Loads,
-        start: timedelta | None,
-        now: datetime,
-    ) -> RoleDemand:
+    def _foreseen(self, job: InferenceJob, role: Role, loads: Loads, now: datetime) -> RoleDemand:
         uid, fading = job.metadata.uid, dict.fromkeys(fading_buckets(job, role, loads), 0.0)
         kept = dict(islice({**loads, **fading}.items(), MOST_BUCKETS))
         aim = Aim.of(job, role, tuple(kept))
-        outlook = Outlook.of(job, aim, start, self._node_start)
+        outlook = Outlook.of(job, aim, self._starts.start(job, role.name), self._node_start)
         self._foresight.look(job.metadata.namespace, uid, role.name, kept)
         return RoleDemand(
             role.name,
@@ -280,6 +275,7 @@ class LoadWatch:
         self._asking.forget_others(kept)
         self._foresight.forget_others(kept)
         self._book.forget_others(kept)
+        self._starts.forget_others(kept)
 
 
 def _is_first_gap(reading: JobReading) -> bool:

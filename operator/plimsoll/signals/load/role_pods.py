@@ -1,4 +1,4 @@
-"""A role's pods for load measurement: which replicas should report, and how fast they start.
+"""A role's pods for load measurement: which replicas should report.
 
 A replica reports through any of its pods: often only the first of several serves requests.
 """
@@ -7,14 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from statistics import median
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.observe.snapshot import PodView
 
-MOST_START: Final = timedelta(minutes=30)
-"""The longest start assumed, whatever pods seem to have needed."""
 LEAST_DRAIN_SECONDS: Final = 30.0
 """Waiting requests need never be served faster than within this time."""
 
@@ -38,25 +35,6 @@ def role_pods(pods: Iterable[PodView], now: datetime, settled: timedelta) -> dic
     for pod in pods:
         found[pod.role][pod.replica].append(pod)
     return {role: _of(replicas, now - settled) for role, replicas in found.items()}
-
-
-def start_seconds(pods: Iterable[PodView]) -> float | None:
-    """The median time from a job's pods' creation to their readiness; None if unknown.
-
-    The median, since a pod that was briefly unready later on seems to have started slowly.
-    """
-    seconds = [
-        (pod.ready_since - pod.created).total_seconds()
-        for pod in pods
-        if pod.ready and pod.ready_since is not None and pod.created is not None
-    ]
-    return max(0.0, median(seconds)) if seconds else None
-
-
-def start_within(pods: Iterable[PodView]) -> timedelta | None:
-    """The assumed duration of a start, by what starts needed before."""
-    seconds = start_seconds(pods)
-    return None if seconds is None else min(timedelta(seconds=seconds), MOST_START)
 
 
 def drain_seconds(job: InferenceJob, start: timedelta | None) -> float:

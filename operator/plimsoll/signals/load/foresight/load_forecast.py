@@ -14,6 +14,7 @@ from plimsoll.signals.load.foresight.aim import Aim
 from plimsoll.signals.load.foresight.forecasts import Forecasts, Foreseen, horizon_of
 from plimsoll.signals.load.foresight.series import LoadSeries
 from plimsoll.signals.load.foresight.stabilisation import ForeseenOfLate
+from plimsoll.signals.load.starts import Start
 
 RECENT: Final = timedelta(minutes=3)
 """Without a forecast, expect the maximum over this time, or over the horizon if shorter."""
@@ -46,15 +47,16 @@ class Outlook:
         cls,
         job: InferenceJob,
         aim: Aim,
-        start: timedelta | None,
+        start: Start | None,
         node_start: timedelta = timedelta(),
     ) -> "Outlook":
         """A job's outlook, given how long its replicas need to start, if known, and new nodes."""
         forecast, scaling = job.spec.load.forecast, job.spec.scaling
-        needed = start or timedelta()
+        needed = start.anywhere if start else timedelta()
+        last = start.on_new_node if start and node_start else needed
         return cls(
             needed,
-            max(forecast.horizon, needed + node_start),
+            max(forecast.horizon, last + node_start),
             aim,
             scaling.up.stabilization_window,
             scaling.down.stabilization_window,

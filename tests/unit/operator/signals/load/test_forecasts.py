@@ -22,6 +22,7 @@ from plimsoll.signals.load.foresight.load_forecast import (
     Outlook,
 )
 from plimsoll.signals.load.foresight.series import STEP_SECONDS, LoadSeries, step_of
+from plimsoll.signals.load.starts import Start
 from plimsoll_placement.estimate.forecast.regressors import Horizon
 from support.clusters.seen import NOW
 from support.objects.load_results import WINDOW, a_service
@@ -30,6 +31,7 @@ STEP = timedelta(seconds=STEP_SECONDS)
 MIDNIGHT = NOW.replace(hour=0)
 NEAR = Horizon(1, 3)
 BUDGET = 60.0
+MINUTE, SOON = timedelta(minutes=1), timedelta(seconds=90)
 ALLOWED = 0.01
 CAUTIOUS = Aim(0.9, ALLOWED)
 PRICED = Aim(None, ALLOWED, unit=10)
@@ -200,7 +202,7 @@ def test_blocks_cover_the_horizon(lead: int, hold: int) -> None:
 
 
 def foreseen(foresight: LoadForecast, load: float, at: datetime) -> float:
-    outlook = Outlook.of(a_service(), CAUTIOUS, timedelta(seconds=90))
+    outlook = Outlook.of(a_service(), CAUTIOUS, Start(SOON, SOON))
     return foresight.demand(("u", "server", "any"), load, outlook, at).foreseen
 
 
@@ -221,13 +223,15 @@ def test_what_comes_now_is_to_be_served_whatever_the_forecast() -> None:
 
 def test_a_horizon_reaches_at_least_to_when_replicas_are_ready() -> None:
     job = a_service(load={"forecast": {"horizon": "1m"}})
-    assert Outlook.of(job, CAUTIOUS, timedelta(minutes=7)).horizon == timedelta(minutes=7)
+    start = Start(anywhere=7 * MINUTE, on_new_node=9 * MINUTE)
+    assert Outlook.of(job, CAUTIOUS, start).horizon == 7 * MINUTE
     assert Outlook.of(job, CAUTIOUS, None).horizon == timedelta(minutes=1)
 
 
 def test_a_horizon_reaches_to_when_a_new_node_is_ready() -> None:
-    start, node_start = timedelta(minutes=2), timedelta(minutes=6)
-    assert Outlook.of(a_service(), CAUTIOUS, start, node_start).horizon == timedelta(minutes=8)
+    start = Start(anywhere=2 * MINUTE, on_new_node=3 * MINUTE)
+    outlook = Outlook.of(a_service(), CAUTIOUS, start, 6 * MINUTE)
+    assert (outlook.start, outlook.horizon) == (2 * MINUTE, 9 * MINUTE)
 
 
 def remembered(foresight: LoadForecast, role: str, buckets: list[str]) -> None:

@@ -1,7 +1,7 @@
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +15,7 @@ from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.pods import pod_view
 from plimsoll.planning.serving.replicas import is_measured
 from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch
-from plimsoll.signals.load.role_pods import drain_seconds, start_within
+from plimsoll.signals.load.role_pods import drain_seconds
 from plimsoll.signals.load.rotation import AT_ONCE, UNREACHABLE_AFTER
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
@@ -239,15 +239,6 @@ def test_only_services_whose_load_matters_are_asked_for() -> None:
     assert not is_measured(with_spec(roles=(fixed,)))
     promised = a_service(slo={"latency": "1s"}).spec.slo
     assert is_measured(with_spec(roles=(fixed,), slo=promised))
-
-
-def test_a_start_takes_what_it_took_most_pods() -> None:
-    job = a_service()
-    pods = [a_pod(job, start=seconds * SECOND) for seconds in (80, 90, 3000)]
-    assert start_within(pods) == 90 * SECOND
-    assert start_within([]) is None
-    assert start_within([a_pod(job, start=timedelta(days=1))]) == timedelta(minutes=30)
-    assert start_within([replace(pods[0], ready=False)]) is None
 
 
 @pytest.mark.parametrize(("node_start", "foreseen"), [(0, 2), (10, 8)])
