@@ -88,6 +88,20 @@ SERVICE_ROWS = (
                 (_of_size("foreseen_load", " forecast"), _of_size("wanted_load", " wanted")),
             ),
             Panel(
+                "Forecast quantile",
+                "The quantile that capacity is for: higher where more was unserved of late.",
+                (_of_size("forecast_quantile", ""),),
+            ),
+            Panel(
+                "Unserved load",
+                "Share above the ready capacity over the last days, and what may be from here on.",
+                (
+                    _of_size("unserved_percent", ""),
+                    _of_size("allowed_unserved_percent", " allowed"),
+                ),
+                unit="percent",
+            ),
+            Panel(
                 "Service level",
                 "Share of the requests that met it, and that must.",
                 (

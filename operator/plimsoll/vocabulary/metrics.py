@@ -267,7 +267,22 @@ SERVICE_OBSERVED_LOAD = Gauge(
 )
 SERVICE_FORESEEN_LOAD = Gauge(
     "plimsoll_service_foreseen_load",
-    "Forecast load of a service within the horizon, at the configured quantile",
+    "Forecast load of a service within the horizon, at its quantile",
+    ["namespace", "name", "role", "bucket"],
+)
+SERVICE_QUANTILE = Gauge(
+    "plimsoll_service_forecast_quantile",
+    "Quantile of the forecast that a service's capacity is for; absent without a forecast",
+    ["namespace", "name", "role", "bucket"],
+)
+SERVICE_UNSERVED = Gauge(
+    "plimsoll_service_unserved_percent",
+    "Share of a service's load that exceeded its ready capacity over the last days",
+    ["namespace", "name", "role", "bucket"],
+)
+SERVICE_ALLOWED = Gauge(
+    "plimsoll_service_allowed_unserved_percent",
+    "Share of a service's load that may exceed its capacity from here on",
     ["namespace", "name", "role", "bucket"],
 )
 SERVICE_KV_CACHE = Gauge(

@@ -13,12 +13,14 @@ from plimsoll.api.gpu_pool import (
 )
 from plimsoll.api.inference_job import (
     BacklogStatus,
+    BucketLoad,
     InferenceJobStatus,
     InferencePlacement,
     LoadStatus,
     PoolReplicas,
     RoleStatus,
     TargetStatus,
+    UnservedLoad,
 )
 from plimsoll.api.job_queue import JobQueueStatus, QuotaUsage
 from plimsoll.api.kinds import KIND_BY_NAME
@@ -173,6 +175,19 @@ INFERENCE = InferenceJobStatus(
             wanted=2,
             ready=1,
             pools=(PoolReplicas(pool="h100", accelerator_type=H100, wanted=2, ready=1),),
+            loads=(
+                BucketLoad(
+                    bucket="any",
+                    observed=Decimal("2.5"),
+                    forecast=Decimal(3),
+                    wanted=Decimal("3.2"),
+                    since=NOW,
+                    quantile=Decimal("0.953"),
+                    unserved=UnservedLoad(
+                        percent=Decimal("0.71"), load=Decimal("2.4"), seconds=86_400, time=NOW
+                    ),
+                ),
+            ),
         ),
     ),
     power=power("server"),

@@ -96,7 +96,7 @@ def _awaits_until(status: JobStatus) -> datetime | None:
 
 def without_numbers(status: InferenceJobStatus) -> InferenceJobStatus:
     """The status without the load figures that are only informative and decide nothing."""
-    silent = {"observed": None, "forecast": None}
+    silent = {"observed": None, "forecast": None, "quantile": None, "unserved": None}
     roles = tuple(
         role.model_copy(
             update={"loads": tuple(load.model_copy(update=silent) for load in role.loads)}

@@ -7,6 +7,7 @@ count; so they report what the load asks for, whatever is pinned.
 from plimsoll.acting.metrics.service_starts import ServiceStarts
 from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus
 from plimsoll.api.parts.roles import Role
+from plimsoll.observe.measured.demand import BucketDemand
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.serving.autoscaling import scaled_loads
 from plimsoll.planning.serving.grouping import grouped
@@ -20,11 +21,16 @@ _FIGURES = (
     metrics.SERVICE_FORESEEN_LOAD,
     metrics.SERVICE_KV_CACHE,
     metrics.SERVICE_CAPACITY,
+    metrics.SERVICE_QUANTILE,
+    metrics.SERVICE_UNSERVED,
+    metrics.SERVICE_ALLOWED,
     metrics.SERVICE_PLACED_REPLICAS,
     metrics.SERVICE_READY_REPLICAS,
     metrics.SERVICE_ATTAINMENT,
     metrics.SERVICE_OBJECTIVE,
 )
+
+_WHOLE_PERCENT = 100.0
 
 
 class ServiceFigures:
@@ -102,12 +108,22 @@ def _report(view: JobView, job: InferenceJob, role: Role) -> None:
         metrics.SERVICE_WANTED_LOAD.labels(*labels, load.bucket).set(float(load.wanted))
     demand = view.demand.of(role.name) if view.demand else None
     for each in demand.loads if demand else ():
-        metrics.SERVICE_OBSERVED_LOAD.labels(*labels, each.bucket).set(each.observed)
-        metrics.SERVICE_FORESEEN_LOAD.labels(*labels, each.bucket).set(each.foreseen)
+        _report_load(each, (*labels, each.bucket))
     if view.demand and role.name in view.demand.kv_cache_used:
         metrics.SERVICE_KV_CACHE.labels(*labels).set(view.demand.kv_cache_used[role.name])
     for (gpu_type, bucket), carried in capacities(job, role).items():
         metrics.SERVICE_CAPACITY.labels(*labels, gpu_type, bucket).set(carried)
+
+
+def _report_load(load: BucketDemand, labels: tuple[str, ...]) -> None:
+    metrics.SERVICE_OBSERVED_LOAD.labels(*labels).set(load.observed)
+    metrics.SERVICE_FORESEEN_LOAD.labels(*labels).set(load.foreseen)
+    if load.quantile is not None:
+        metrics.SERVICE_QUANTILE.labels(*labels).set(load.quantile)
+    if load.share is not None:
+        metrics.SERVICE_ALLOWED.labels(*labels).set(_WHOLE_PERCENT * load.share)
+    if load.unserved is not None:
+        metrics.SERVICE_UNSERVED.labels(*labels).set(_WHOLE_PERCENT * load.unserved.share)
 
 
 def _report_level(job: InferenceJob) -> None:

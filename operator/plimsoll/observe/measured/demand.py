@@ -30,8 +30,8 @@ class BucketDemand:
     within the scale-up stabilisation window, zero until a full window is known; more than that need
     not be wanted yet. `most_of_late`: the most within the scale-down window, infinite until a full
     window is known; less than that is not wanted yet. `quantile`: the one that was foreseen, None
-    without a forecast. `unserved`: what was before, None if
-    that does not matter.
+    without a forecast. `share`: of the load, may be unserved from here on, and `unserved`: what
+    was so far; None if the quantile is fixed.
     """
 
     observed: float
@@ -41,6 +41,7 @@ class BucketDemand:
     most_of_late: float
     bucket: str = ANY_SIZE
     quantile: float | None = None
+    share: float | None = None
     unserved: Unserved | None = None
 
 

@@ -75,7 +75,7 @@ def _scaled(
         forecast=shown(load.foreseen),
         wanted=wanted,
         since=since.replace(microsecond=0),
-        quantile=None if load.quantile is None else shown(load.quantile),
+        quantile=None if load.quantile is None else shown(load.quantile, digits=3),
         unserved=_unserved(before.unserved if before else None, load.unserved, now),
         size_group=before.size_group if before else None,
     )

@@ -28,9 +28,9 @@ from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, LoadResults, Loads
 from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.queries import default_queries, own_queries, past_query
+from plimsoll.signals.load.role_pods import drain_seconds, role_pods
 from plimsoll.signals.load.rotation import LoadAsking, Source
 from plimsoll.signals.load.servers.terms import Scope
-from plimsoll.signals.load.role_pods import drain_seconds, role_pods
 from plimsoll.signals.load.starts import StartBook
 from plimsoll.signals.prometheus.query_budget import Allowance
 from plimsoll.supervision import count_unforeseen

@@ -123,8 +123,10 @@ class LoadForecast:
         self, key: Key, load: float, outlook: Outlook, now: datetime, serving: Serving = NOTHING
     ) -> BucketDemand:
         """The demand for a load that was just observed."""
+        share = None
         if outlook.aim.quantile is None:
             self._accounts.look(key, load, serving, now)
+            share = self._accounts.share(key, outlook.aim.allowed)
         found = self._expected(key, load, outlook, now)
         late = self._of_late.setdefault(key, ForeseenOfLate(self._gap))
         late.add(now, found.worth, max(outlook.up_window, outlook.down_window))
@@ -136,6 +138,7 @@ class LoadForecast:
             most_of_late=late.most(now, outlook.down_window),
             bucket=key[2],
             quantile=found.quantile,
+            share=share,
             unserved=self._accounts.unserved(key),
         )
 

@@ -7,6 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from plimsoll.acting.metrics.service_figures import ServiceFigures
+from plimsoll.observe.measured.demand import Unserved
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NAMESPACE, NOW, a_demand, at, pods_of, seen, serving
 from support.objects.job_manifests import an_inference_job
@@ -37,6 +38,19 @@ def test_what_the_status_wants_is_reported(figures: ServiceFigures) -> None:
     assert (
         published("observed_load", bucket="any") == published("foreseen_load", bucket="any") == 2.5
     )
+
+
+def test_why_so_much_is_wanted_is_reported_while_it_is_known(figures: ServiceFigures) -> None:
+    demand = a_demand("chat", load=2.5)
+    figures.report(seen(a_service(), demands=[demand]), advises=False)
+    names = ("forecast_quantile", "unserved_percent", "allowed_unserved_percent")
+    assert [published(name, bucket="any") for name in names] == [None] * 3
+    [role] = demand.roles
+    unserved = Unserved(share=0.02, load=2, seconds=9000)
+    [load] = (replace(each, quantile=0.97, share=0.005, unserved=unserved) for each in role.loads)
+    priced = replace(demand, roles=(replace(role, loads=(load,)),))
+    figures.report(seen(a_service(), demands=[priced]), advises=False)
+    assert [published(name, bucket="any") for name in names] == [0.97, 2, 0.5]
 
 
 def test_a_count_that_is_pinned_does_not_come_back_as_what_is_wanted(
