@@ -27,6 +27,8 @@ WHOLE_PERCENT = 100
 NOTHING = Decimal(0)
 SINGLE_REPLICAS: Final = 64
 """Up to this many, capacity is wanted in whole replicas."""
+LEAST_OF_A_REPLICA: Final = 0.01
+"""No more is wanted for less of one: a load at the limit would come and go."""
 WRITTEN_EVERY: Final = timedelta(hours=1)
 """How often what was unserved is written."""
 _DOWN: Final = Context(prec=9, rounding=ROUND_DOWN)
@@ -125,14 +127,15 @@ def stepped(load: float, unit: float = 0.0) -> Decimal:
     if math.isinf(load):
         return Decimal("Infinity")
     load = min(load, MOST)
-    if unit > 0 and load <= SINGLE_REPLICAS * unit:
-        return _DOWN.create_decimal_from_float(_upward(load / unit) * unit)
+    if unit > 0 and load / unit < SINGLE_REPLICAS + LEAST_OF_A_REPLICA:
+        count = max(1, math.ceil(load / unit - LEAST_OF_A_REPLICA))
+        return _DOWN.create_decimal_from_float(count * unit)
     return _digits(in_steps(load, STEPS_TO_DOUBLE, _upward), 4)
 
 
 def _upward(steps: float) -> int:
     """The next whole step; a load already on a step, up to rounding, stays."""
-    return math.ceil(steps - 1e-6)
+    return math.ceil(steps - 1e-9)
 
 
 def shown(load: float, *, digits: int = DIGITS) -> Decimal:

@@ -139,7 +139,7 @@ def test_what_is_known_from_before_is_forecast() -> None:
         async def story(twin: Twin) -> None:
             begin(twin, gpu_node("a", H100, 8))
             await asyncio.sleep(11 * HOUR)
-            service = serve(twin, "chat", truth)
+            service = serve(twin, "chat", truth, slo={"attainmentPercent": "99.95"})
             await asyncio.sleep(HOUR - 10 * MINUTE)
             twin.serving.services()
             service.came = service.answered = 0.0

@@ -12,7 +12,6 @@ from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.api.parts.conditions import condition
 from plimsoll.observe.measured.demand import JobDemand, RoleDemand
 from plimsoll.observe.snapshot import JobView
-from plimsoll.planning.serving.autoscaling import stepped
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, a_demand, at, seen, serving
 from support.objects.job_manifests import an_inference_job
@@ -50,7 +49,7 @@ def a_service(**status: Any) -> Manifest:  # noqa: ANN401 - fields of a status
 def test_a_measured_load_is_wanted_and_reported() -> None:
     status, step = after(a_service(), a_demand("s", load=20, attainment_percent=98.76))
     [role] = status.roles
-    assert (role.name, role.loads[0].observed, role.loads[0].wanted) == ("server", 20, stepped(20))
+    assert (role.name, role.loads[0].observed, role.loads[0].wanted) == ("server", 20, 20)
     assert status.load is not None
     assert (status.load.observed, status.slo_attainment_percent) == (20, Decimal("98.8"))
     known = condition(status.conditions, "LoadKnown")
@@ -153,7 +152,7 @@ def test_a_role_whose_load_is_not_known_keeps_what_it_has_beside_one_whose_is() 
     job["spec"]["roles"] = [one, {**one, "name": "other"}]
     known = a_demand("s", load=7).roles[0]
     status, _ = after(job, a_demand("s", roles=(RoleDemand("other", known.loads),)))
-    assert [role.loads[0].wanted for role in status.roles] == [50, stepped(7)]
+    assert [role.loads[0].wanted for role in status.roles] == [50, 7]
 
 
 def test_a_lower_load_waits_for_its_window() -> None:

@@ -99,6 +99,7 @@ def test_whole_replicas_stay_as_many(unit: float, count: int) -> None:
     assert math.ceil(wanted / unit) == count
     assert stepped(wanted, unit) == stepped(count * unit, unit)
     assert stepped((count - 0.5) * unit, unit) == stepped(count * unit, unit)
+    assert stepped((count + 0.009) * unit, unit) == stepped(count * unit, unit)
 
 
 def test_many_replicas_are_wanted_in_steps() -> None:
