@@ -54,6 +54,30 @@ def test_windows_without_requests_are_nothing_to_score(tmp_path: Path) -> None:
     assert said.startswith(f"{rates}: all windows to fit on, or all to score, have no requests")
 
 
+def test_windows_that_the_operator_cannot_look_at_end_the_benchmark(tmp_path: Path) -> None:
+    rows = [f"m,{90 * window},5,1,1" for window in range(40)]
+    [rates] = _written(tmp_path, rates="\n".join([RATES.splitlines()[0], *rows]))
+    said = ended("autoscale.py", "--rates", rates, "--model", "m", "--fit-until", 1800)
+    assert said.startswith(f"{rates}: the windows of m are 90 s long: they need to be a multiple")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--model", "m", "--lead", "0"), "--lead: must be a window or more"),
+        (("--model", "m", "--unserved-percent", "nan"), "--unserved-percent: must be above 0"),
+        (("--model", "m", "--fit-until", "inf"), "--fit-until: must be a number of seconds"),
+        ((), "needs either --model or --all"),
+    ],
+)
+def test_senseless_arguments_end_it(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    [rates] = _written(tmp_path, rates=RATES)
+    command = [sys.executable, str(BENCH / "autoscale.py"), "--rates", str(rates), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
 def test_an_unknown_model_ends_the_benchmark_of_a_day(tmp_path: Path) -> None:
     requests, profiles = _written(tmp_path, requests=MOONCAKE, profiles=PROFILES)
     said = ended(

@@ -85,7 +85,7 @@ def serving(ready: int, load: float, **fields: object) -> Serving:
     pool = PoolReplicas(pool="p", accelerator_type=H100, ready=ready)
     job = a_service()
     role = RoleStatus(name="server", pools=(pool,), loads=(wanted,))
-    update = {"status": job.status.model_copy(update={"roles": (role,)})}
+    update: dict[str, object] = {"status": job.status.model_copy(update={"roles": (role,)})}
     if "replicas" in fields:
         update["spec"] = job.spec.model_copy(update={"replicas": fields["replicas"]})
     job = job.model_copy(update=update)
