@@ -1,8 +1,9 @@
 """What one job's history teaches, and its forecast: a distribution, not a point.
 
-The logarithm of the load to come is the last known one's, plus its centre (`centre.py`), plus an
-error of some width and shape (`width.py`). All are shrunk towards what is right with no history at
-all: the last load, as uncertain as loads have been of late.
+The logarithm of the load to expect is the last known one's, plus its centre (`centre.py`); to that
+load comes an error, by the width of errors of late (`width.py`) and the load (`shape.py`). All are
+shrunk towards what is right with no history at all: the last load, as uncertain as loads have been
+of late.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from plimsoll_placement.estimate.forecast.regressors import (
 )
 from plimsoll_placement.estimate.forecast.shape import Shape, learned_shape
 from plimsoll_placement.estimate.forecast.smoothing import believed, last_known
-from plimsoll_placement.estimate.forecast.tempering import tempered
 from plimsoll_placement.estimate.forecast.trial import Trial
 from plimsoll_placement.estimate.forecast.width import Width, learned_width
 
@@ -68,9 +68,10 @@ class Model:
         centre = regressors(logs, history.step_seconds, self.horizon, first) @ self.centre
         errors = targets(late, self.horizon) - centre
         width = self.width.at(unrest(late, errors, spans, self.horizon)[-1:])[0]
-        moves = centre[-1] + width * _staleness(late, self.horizon) * self.shape.at(width)
-        last = np.exp(last_known(late)[-1])
-        return Forecast(_loads(last, moves, self.floor))
+        last = float(np.exp(last_known(late)[-1]))
+        expected = last * float(np.exp(np.clip(centre[-1], -FARTHEST, FARTHEST)))
+        errors = self.shape.at(expected, width) * _staleness(late, self.horizon)
+        return Forecast(_loads(last, expected + errors, self.floor))
 
 
 def learned(history: History, horizon: Horizon) -> Model:
@@ -84,18 +85,12 @@ def learned(history: History, horizon: Horizon) -> Model:
     errors = wanted - centre.left_out
     restless = unrest(logs, errors, spans, horizon)
     width, widths = learned_width(restless, errors, weights, recent=len(spans.unrest))
-    shaped = learned_shape(errors / widths, widths, weights)
-    trial = Trial(
-        last_known(logs) + centre.left_out,
-        widths,
-        np.exp(wanted + last_known(logs)) - floor,
-        weights,
-        shaped,
-        floor,
-        max(1, history.steps_in(BLOCK_SECONDS)),
-    )
-    width, trial = tempered(width, trial)
-    return Model(horizon, floor, centre.coefficients, width, trial.shape, trial)
+    centres, came = last_known(logs) + centre.left_out, np.exp(wanted + last_known(logs))
+    expected = np.exp(centres)
+    shape = learned_shape(came - expected, expected, widths, weights)
+    block = max(1, history.steps_in(BLOCK_SECONDS))
+    trial = Trial(centres, widths, came - floor, weights, shape, floor, block)
+    return Model(horizon, floor, centre.coefficients, width, shape, trial)
 
 
 def forecast(history: History, horizon: Horizon) -> Forecast | None:
@@ -119,5 +114,5 @@ def _staleness(late: Floats, horizon: Horizon) -> float:
     return float(np.sqrt(1 + age / horizon.steps))
 
 
-def _loads(last: float, moves: Floats, floor: float) -> Floats:
-    return np.maximum(last * np.exp(np.clip(moves, -FARTHEST, FARTHEST)) - floor, 0.0)
+def _loads(last: float, loads: Floats, floor: float) -> Floats:
+    return np.maximum(np.minimum(loads, last * np.exp(FARTHEST)) - floor, 0.0)

@@ -4,13 +4,13 @@ Each past load is forecast by what the loads of other times teach, so that a mod
 what it has seen. Errors are computed between blocks of hours.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from plimsoll_placement.estimate.forecast.history import Floats
 from plimsoll_placement.estimate.forecast.price_curve import PRICES, PriceCurve
-from plimsoll_placement.estimate.forecast.shape import Shape, learned_shape
+from plimsoll_placement.estimate.forecast.shape import Shape
 
 _LEAST = 1e-12
 _LARGEST = 500.0
@@ -33,20 +33,6 @@ class Trial:
     shape: Shape
     floor: float
     block_steps: int = 1
-
-    def with_widths(self, widths: Floats) -> "Trial":
-        """The same forecasts with other widths, and errors of the shape that belongs to them."""
-        errors = np.log(self.loads + self.floor) - self.centres
-        shape = learned_shape(errors / widths, widths, self.weights)
-        return replace(self, widths=widths, shape=shape)
-
-    def loss(self, share: float) -> float:
-        """How badly a quantile predicts the loads, in their unit.
-
-        The pinball loss (Koenker and Bassett, 1978), weighted.
-        """
-        missed = np.nan_to_num(self.loads - self._quantiles(np.array([share]))[0])
-        return float(np.maximum(share * missed, (share - 1) * missed) @ self.weights)
 
     def unserved(self, unit: float = 0.0) -> Floats:
         """The share of the load that would have been unserved at each of `PRICES`, descending.
@@ -83,5 +69,5 @@ class Trial:
 
     def _quantiles(self, shares: Floats) -> Floats:
         """The loads that are not exceeded with these probabilities, by row, at each step."""
-        moves = self.shape.quantiles(shares, self.widths) * self.widths
-        return np.exp(np.minimum(self.centres + moves, _LARGEST)) - self.floor
+        expected = np.exp(np.minimum(self.centres, _LARGEST))
+        return expected + self.shape.quantiles(shares, expected, self.widths) - self.floor

@@ -16,24 +16,14 @@ LEAST_SHARE = 0.3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Width:
-    """The coefficients of `unrest`, of which the first `recent` are for recent errors.
-
-    The result is taken to a power, and the typical width to the complement of that power.
-    """
+    """The coefficients of `unrest`, of which the first `recent` are for recent errors."""
 
     coefficients: Floats
     recent: int
-    typical: float = 1.0
-    power: float = 1.0
 
     def at(self, rows: Floats) -> Floats:
         """The typical absolute error at each row."""
-        found = _bounded(rows @ self.coefficients, rows[:, : self.recent].mean(axis=1))
-        return self.tempered(found)
-
-    def tempered(self, widths: Floats) -> Floats:
-        """Widths drawn to the typical one, in logarithms."""
-        return self.typical ** (1 - self.power) * widths**self.power
+        return _bounded(rows @ self.coefficients, rows[:, : self.recent].mean(axis=1))
 
 
 def learned_width(

@@ -11,11 +11,9 @@ from plimsoll_placement.estimate.forecast.distribution import Forecast
 from plimsoll_placement.estimate.forecast.history import History, remembered
 from plimsoll_placement.estimate.forecast.model import forecast, learned
 from plimsoll_placement.estimate.forecast.regressors import Horizon, lookback
-from plimsoll_placement.estimate.forecast.shape import learned_shape
+from plimsoll_placement.estimate.forecast.shape import FORMS, learned_shape
 from plimsoll_placement.estimate.forecast.smoothing import averages, believed, highest
-from plimsoll_placement.estimate.forecast.tempering import POWER, tempered
 from plimsoll_placement.estimate.forecast.trial import Trial
-from plimsoll_placement.estimate.forecast.width import Width
 
 NOW = Horizon(lead=1)
 LOADS = st.lists(st.one_of(st.floats(0, 1e6), st.just(float("nan"))), max_size=60)
@@ -143,15 +141,15 @@ def leaping(steps: int, *, seed: int) -> npt.NDArray[np.float64]:
 def a_trial(loads: npt.NDArray[np.float64], block_steps: int = 1) -> Trial:
     """A trial of forecasts that were all the same."""
     same, none = np.ones_like(loads), np.array([np.nan])
-    shape = learned_shape(none, same[:1], same[:1])
+    shape = learned_shape(none, 50 * same[:1], 0.2 * same[:1], same[:1])
     return Trial(np.log(50 * same), 0.2 * same, loads, same, shape, 0.0, block_steps)
 
 
 def test_a_share_is_kept_more_safely_where_it_came_from_few_hours() -> None:
     loads = np.full(240, 50.0)
     scattered, at_once = loads.copy(), loads.copy()
-    scattered[::24] = 90
-    at_once[100:110] = 90
+    scattered[::24] = 75
+    at_once[100:110] = 75
     prices = [a_trial(each, 12).curve().price(0.005) for each in (scattered, at_once)]
     np.testing.assert_allclose(a_trial(scattered).unserved(), a_trial(at_once).unserved())
     assert prices[1] < prices[0]
@@ -172,19 +170,24 @@ def test_a_share_is_kept_over_weeks_of_loads_that_leap() -> None:
     assert 0.5 * allowed < missed / came < 1.1 * allowed
 
 
-def test_widths_are_tempered_only_where_they_mislead() -> None:
+def test_errors_grow_with_the_load_and_the_width_as_they_have_been_seen_to() -> None:
     draw = np.random.default_rng(12)
-    widths = np.repeat(np.exp(draw.normal(0, 1, 60)), 24) * 0.05
-    instructive, none = np.exp(widths * draw.normal(0, 1, 1440)), np.array([np.nan])
-    misled = np.exp(0.05 * draw.normal(0, 1, 1440))
-    shape = learned_shape(none, np.ones(1), np.ones(1))
-    powers: list[float] = []
-    for loads in (instructive, misled):
-        plain = Trial(np.zeros(1440), widths, loads, np.ones(1440), shape, 0.0)
-        width, trial = tempered(Width(np.ones(1), 1), plain.with_widths(widths))
-        np.testing.assert_allclose(trial.widths, width.tempered(widths))
-        powers.append(width.power)
-    assert powers == [1.0, POWER]
+    loads, widths = np.exp(draw.normal(3, 1, 2000)), np.exp(draw.normal(-2, 1, 2000))
+    for load_power, width_power in FORMS:
+        errors = loads**load_power * widths**width_power * draw.normal(0, 1, 2000)
+        shape = learned_shape(errors, loads, widths, np.ones(2000))
+        assert FORMS[int(shape.counts.argmax())] == (load_power, width_power)
+        doubled = shape.at(40, 0.2)[-25] / shape.at(20, 0.1)[-25]
+        assert doubled == pytest.approx(2 ** (load_power + width_power), rel=0.1)
+
+
+def test_the_quantiles_of_past_errors_are_those_of_a_forecast() -> None:
+    draw = np.random.default_rng(14)
+    loads, widths = np.exp(draw.normal(3, 1, 300)), np.exp(draw.normal(-2, 1, 300))
+    shape = learned_shape(draw.normal(0, 1, 300) * loads * widths, loads, widths, np.ones(300))
+    found = shape.quantiles(np.array([0.5, 0.95]), loads[:1], widths[:1])[:, 0]
+    made = shape.at(float(loads[0]), float(widths[0]))
+    np.testing.assert_allclose(found, np.quantile(made, [0.5, 0.95]))
 
 
 @pytest.mark.parametrize(("step_seconds", "horizon"), [(300.0, NOW), (3600.0, Horizon(30, 2))])
