@@ -1,7 +1,8 @@
 """How much may be left unserved now to meet the allowed share in the long run.
 
-More if less was unserved recently, and less if more was; over days, since correcting what differs
-from hour to hour costs more than it gains.
+More if less was unserved recently, and less if more was; within a day, since to correct sooner
+costs more than it gains and later leaves the share off for weeks (Gibbs and Candes, 2021, adapt a
+quantile by its misses in the same way).
 """
 
 import math
@@ -9,10 +10,12 @@ from dataclasses import dataclass
 
 from plimsoll_placement.estimate.forecast.history import DAY_SECONDS
 
-HALF_LIFE_SECONDS = 7 * DAY_SECONDS
-BALANCED_SECONDS = 2 * DAY_SECONDS
+HALF_LIFE_SECONDS = 14 * DAY_SECONDS
+BALANCED_SECONDS = 0.7 * DAY_SECONDS
 """The time in which a difference is to be made up."""
-LEAST, MOST = 0.5, 2.0
+AIM = 0.95
+"""The part of what is allowed that is aimed at, since leaps take it farther up than down."""
+LEAST, MOST = 0.4, 2.0
 """The least and greatest multiple of the allowed share."""
 
 
@@ -38,7 +41,7 @@ class Account:
     def share(self, allowed: float) -> float:
         """The share to leave unserved from here on."""
         if self.load <= 0:
-            return allowed
+            return AIM * allowed
         to_come = self.load * BALANCED_SECONDS / self.seconds
-        balanced = allowed + (allowed * self.load - self.unserved) / to_come
+        balanced = AIM * allowed + (AIM * allowed * self.load - self.unserved) / to_come
         return min(max(balanced, LEAST * allowed), MOST * allowed)

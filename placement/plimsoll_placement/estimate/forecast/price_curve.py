@@ -1,8 +1,8 @@
 """The price of capacity that keeps what is unserved within a share, by how prices did in the past.
 
-Most of what is unserved occurs in a few hours, so the past gives the share with an error. The price
-keeps the share with one standard error added (the same rule: Breiman, Friedman, Olshen and Stone,
-1984).
+Most of what is unserved occurs in a few hours, so the past gives the price with an error. It is
+drawn to what suited other loads as far as there is little evidence (empirical Bayes: Robbins, 1956)
+and `account.py` corrects what remains.
 """
 
 import math
@@ -13,23 +13,25 @@ import numpy as np
 from plimsoll_placement.estimate.forecast.history import Floats
 
 PRICES = np.geomspace(0.6, 0.002, 40)
-FIRST_PRICE = 0.05
-FIRST_PRICE_STEPS = 72.0
-"""The price before anything is tried, and how many steps of evidence it counts for."""
+FIRST_PRICE, FIRST_SHARE, FIRST_POWER = 0.04, 0.005, 0.5
+"""The price before anything is tried: the first at that share, and how it grows with the share."""
+FIRST_BLOCKS = 6.0
+"""How many blocks of evidence the first price counts for."""
 _LEAST = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PriceCurve:
-    """The share of the load unserved at each of `PRICES`, at most, and the steps of evidence."""
+    """The share of the load unserved at each of `PRICES`, and how many blocks of hours show it."""
 
     unserved: Floats
-    steps: float
+    blocks: float
 
     def price(self, share: float) -> float:
-        """The price at which no more than that share of the load would have been unserved.
+        """The price at which that share of the load would have been unserved.
 
-        While little has been tried, it is close to what suits most loads.
+        While little has been tried, it is close to what suits most loads. Raises ValueError if the
+        share is not positive.
         """
         if not share > 0:
             raise ValueError(f"a share of {share} cannot be kept")
@@ -37,5 +39,6 @@ class PriceCurve:
         shares = np.log(np.maximum(self.unserved, _LEAST))[::-1]
         shares = np.maximum.accumulate(shares) + np.arange(len(PRICES)) * _LEAST
         tried = math.exp(np.interp(math.log(share), shares, np.log(PRICES[::-1])))
-        believed = self.steps / (self.steps + FIRST_PRICE_STEPS)
-        return math.exp(believed * math.log(tried) + (1 - believed) * math.log(FIRST_PRICE))
+        first = FIRST_PRICE * (share / FIRST_SHARE) ** FIRST_POWER
+        believed = self.blocks / (self.blocks + FIRST_BLOCKS)
+        return math.exp(believed * math.log(tried) + (1 - believed) * math.log(first))

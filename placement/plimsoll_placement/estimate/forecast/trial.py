@@ -12,6 +12,8 @@ from plimsoll_placement.estimate.forecast.history import Floats
 from plimsoll_placement.estimate.forecast.price_curve import PRICES, PriceCurve
 from plimsoll_placement.estimate.forecast.shape import Shape
 
+SAFETY = 0.25
+"""How many standard errors are added to what would have been unserved."""
 _LEAST = 1e-12
 _LARGEST = 500.0
 """The logarithm of more than any load."""
@@ -42,18 +44,18 @@ class Trial:
         missed, loads = self._blocks(unit)
         return missed.sum(axis=1) / max(float(loads.sum()), _LEAST)
 
-    def unserved_at_most(self, unit: float = 0.0) -> Floats:
-        """The same shares, each with the standard error of a ratio of sums added."""
+    def unserved_and_safety(self, unit: float = 0.0) -> Floats:
+        """The same shares with a part of the standard error of a ratio of sums added."""
         missed, loads = self._blocks(unit)
         total, blocks = max(float(loads.sum()), _LEAST), int(np.count_nonzero(loads))
         shares = missed.sum(axis=1) / total
         apart = ((missed - shares[:, None] * loads) ** 2).sum(axis=1)
-        return shares + np.sqrt(apart * blocks / max(blocks - 1, 1)) / total
+        return shares + SAFETY * np.sqrt(apart * blocks / max(blocks - 1, 1)) / total
 
     def curve(self, unit: float = 0.0) -> PriceCurve:
-        """What capacity in units of this size would have left unserved at each price, at most."""
+        """What capacity in units of this size would have left unserved at each price, safely."""
         steps = float(self.weights[np.isfinite(self.loads)].sum())
-        return PriceCurve(self.unserved_at_most(unit), steps)
+        return PriceCurve(self.unserved_and_safety(unit), steps / self.block_steps)
 
     def _blocks(self, unit: float) -> tuple[Floats, Floats]:
         """What would have been unserved by price and block, and the load by block."""

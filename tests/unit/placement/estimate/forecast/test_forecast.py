@@ -206,8 +206,8 @@ def test_a_forecast_needs_no_more_than_it_looks_back(step_seconds: float, horizo
 
 
 def test_what_was_left_unserved_is_made_up_for() -> None:
-    short = Account().after(100, 50, 600)
-    assert short.share(0.005) < 0.005 < Account().after(100, 200, 600).share(0.005)
+    new, short, ample = Account(), Account().after(100, 50, 600), Account().after(100, 200, 600)
+    assert short.share(0.005) < new.share(0.005) < ample.share(0.005)
     assert Account().after(float("nan"), 5, 600) == Account()
 
 
