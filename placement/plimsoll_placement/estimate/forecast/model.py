@@ -25,7 +25,7 @@ from plimsoll_placement.estimate.forecast.smoothing import believed, last_known
 from plimsoll_placement.estimate.forecast.trial import Trial
 from plimsoll_placement.estimate.forecast.width import Width, learned_width
 
-HALF_LIFE_SECONDS = 7 * DAY_SECONDS
+HALF_LIFE_SECONDS = 14 * DAY_SECONDS
 """Observations this old count half."""
 BLOCK_SECONDS = DAY_SECONDS / 4
 """What is unserved within this time is assumed to have one cause."""

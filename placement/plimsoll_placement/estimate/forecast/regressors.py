@@ -112,12 +112,14 @@ def unrest(logs: Floats, errors: Floats, spans: Spans, horizon: Horizon) -> Floa
     """What predicts how far a forecast may be off, one column each.
 
     First, for each half-life, how far recent forecasts were off, by the errors of those made at
-    each step; then how far the load is below its recent maximum, and how far from its averages.
+    each step; then how far the load is below its recent maxima, above its recent minimum and from
+    its averages.
     """
     seen = shifted(np.abs(errors), horizon.steps)
     now = last_known(logs)
     columns = [*averages(seen, spans.unrest, before=FIRST_ERROR)]
     columns += [highest(now, width) - now for width in spans.ranges]
+    columns.append(now + highest(-now, spans.ranges[-1]))
     means = averages(logs, (spans.levels[0], spans.levels[-1]))
     return np.nan_to_num(np.array([*columns, *np.abs(means - now)]).T)
 

@@ -18,7 +18,7 @@ FORMS: Final = ((0.0, 0.5), (0.5, 0.5), (0.5, 1.0), (1.0, 0.5))
 """The powers of the load and of the width that errors are proportional to."""
 TRIED_SHARES: Final = np.array([0.85, 0.9, 0.94, 0.97, 0.985])
 """The quantiles that decide: what is worth its price, and what is unserved, lies there."""
-SELECTIVITY = 12.0
+SELECTIVITY = 6.0
 """A form whose loss is greater by the inverse of this share counts less by a factor of e."""
 FIRST_ERRORS = (-2.0, -1.0, 0.0, 1.0, 3.0)
 FIRST_ERRORS_WEIGHT = 0.5

@@ -7,7 +7,7 @@ import numpy as np
 from plimsoll_placement.estimate.forecast.history import Floats
 from plimsoll_placement.estimate.forecast.regression import ridge
 
-STRENGTH = 30.0
+STRENGTH = 10.0
 """How many steps of evidence the regression needs to be half trusted."""
 LEAST = 0.005
 LEAST_SHARE = 0.3

@@ -178,7 +178,7 @@ def test_errors_grow_with_the_load_and_the_width_as_they_have_been_seen_to() -> 
         shape = learned_shape(errors, loads, widths, np.ones(2000))
         assert FORMS[int(shape.counts.argmax())] == (load_power, width_power)
         doubled = shape.at(40, 0.2)[-25] / shape.at(20, 0.1)[-25]
-        assert doubled == pytest.approx(2 ** (load_power + width_power), rel=0.1)
+        assert doubled == pytest.approx(2 ** (load_power + width_power), rel=0.2)
 
 
 def test_the_quantiles_of_past_errors_are_those_of_a_forecast() -> None:
