@@ -58,6 +58,12 @@ def _evidence_folder(config: pytest.Config) -> Path:
 
 
 @pytest.fixture(scope="session")
+def evidence(request: pytest.FixtureRequest) -> Path:
+    """The folder for what was measured, beside what is kept of tests that fail."""
+    return _evidence_folder(request.config)
+
+
+@pytest.fixture(scope="session")
 def helm() -> None:
     """Helm is there."""
     if missing(["helm"]):

@@ -28,7 +28,7 @@ from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, LoadResults, Loads
 from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.queries import default_queries, own_queries, past_query
-from plimsoll.signals.load.role_pods import drain_seconds, role_pods
+from plimsoll.signals.load.role_pods import asleep, drain_seconds, role_pods
 from plimsoll.signals.load.rotation import LoadAsking, Source
 from plimsoll.signals.load.servers.terms import Scope
 from plimsoll.signals.load.starts import StartBook
@@ -40,6 +40,10 @@ LEARNING_SHARE: Final = 0.05
 """The share of the time that may go into fitting models to histories."""
 STANDBY_SECONDS: Final = 1.0
 SHORTEST_REST_SECONDS: Final = 0.5
+ASLEEP_SECONDS: Final = 3.0
+"""How often a service that sleeps is looked at: its first request waits for a whole start."""
+ASLEEP_RESTS: Final = 9
+"""These looks take a tenth of the time at most: then there is a rest of so many times as long."""
 REST_BETWEEN_PASTS_SECONDS: Final = 0.2
 """Reading two weeks of a load takes some 50 ms, which the planning loop would notice."""
 PAST_AGAIN: Final = timedelta(minutes=10)
@@ -118,15 +122,32 @@ class LoadWatch:
                 await self.look(self._clock.now())
                 while self._clock.monotonic() < due and await self._filled_one(self._clock.now()):
                     pass
-                await asyncio.sleep(max(due - self._clock.monotonic(), SHORTEST_REST_SECONDS))
+                await self._rest_until(due)
             else:
                 self._forget_others(())
                 await asyncio.sleep(STANDBY_SECONDS)
+
+    async def _rest_until(self, due: float) -> None:
+        """Query only services that sleep until the next look at all is due."""
+        rest = ASLEEP_SECONDS
+        while (left := due - self._clock.monotonic()) > rest:
+            await asyncio.sleep(rest)
+            began = self._clock.monotonic()
+            known = (j for j in self._services.services() if j.metadata.uid in self._demands)
+            sleeping = asleep(known, self._services.pods_of_services())
+            await self._look_at(self._asking.affordable(sleeping), self._clock.now())
+            rest = max(ASLEEP_SECONDS, ASLEEP_RESTS * (self._clock.monotonic() - began))
+        await asyncio.sleep(max(left, SHORTEST_REST_SECONDS))
 
     async def look(self, now: datetime) -> None:
         """Query all services once."""
         jobs = {job.metadata.uid: job for job in self._services.services() if is_measured(job)}
         self._forget_others(jobs)
+        self._asking.begin()
+        await self._look_at(jobs.values(), now)
+
+    async def _look_at(self, asked: Iterable[InferenceJob], now: datetime) -> None:
+        jobs = {job.metadata.uid: job for job in asked}
         # Here, since threads that weigh readings must not look at what changes meanwhile.
         self._node_start = self._services.node_start_time()
         self._foresight.allow_learning(LEARNING_SHARE * self._terms.seconds)
@@ -144,9 +165,8 @@ class LoadWatch:
                 if uid in before:
                     found[uid] = before[uid]
 
-        self._asking.begin()
         await self._asking.of_all(jobs.values(), ask)
-        self._demands = found
+        self._demands = before | found
         if any(is_news(before.get(uid), demand) for uid, demand in found.items()):
             self._changed()
 

@@ -1,16 +1,18 @@
-"""A role's pods for load measurement: which replicas should report.
+"""A role's pods for load measurement: which replicas should report, and which roles have none.
 
 A replica reports through any of its pods: often only the first of several serves requests.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.roles import Role
 from plimsoll.observe.snapshot import PodView
+from plimsoll.planning.serving.replicas import is_measured, role_status
 
 LEAST_DRAIN_SECONDS: Final = 30.0
 """Waiting requests need never be served faster than within this time."""
@@ -44,6 +46,27 @@ def drain_seconds(job: InferenceJob, start: timedelta | None) -> float:
     """
     time = job.spec.load.forecast.horizon if start is None else start
     return max(time.total_seconds(), LEAST_DRAIN_SECONDS)
+
+
+def asleep(jobs: Iterable[InferenceJob], pods: Iterable[PodView]) -> Iterator[InferenceJob]:
+    """The services that have no pod, for want of load, and that a measurement can wake."""
+    awake = {pod.job_uid for pod in pods}
+    for job in jobs:
+        is_idle = job.metadata.uid not in awake and all(_sleeps(job, r) for r in job.spec.roles)
+        if is_idle and is_measured(job) and _is_measured_in_front(job):
+            yield job
+
+
+def _sleeps(job: InferenceJob, role: Role) -> bool:
+    """Whether nothing is wanted of a role."""
+    status = role_status(job, role)
+    wanted = status.loads if status else ()
+    return not role.replicas.min and not any(each.wanted for each in wanted)
+
+
+def _is_measured_in_front(job: InferenceJob) -> bool:
+    """Whether requests are counted before they reach a replica."""
+    return job.spec.load.server == "Gateway" or bool(job.spec.load.queries)
 
 
 def _of(replicas: Mapping[int, list[PodView]], before: datetime) -> RolePods:

@@ -106,11 +106,16 @@ class LoadAsking:
         self._budget.spend(namespace, self._clock.monotonic() - started, result)
         return result
 
+    def affordable(self, jobs: Iterable[InferenceJob]) -> list[InferenceJob]:
+        """Those whose namespace may send more queries in this round."""
+        return [job for job in jobs if not self._budget.excess(job.metadata.namespace)]
+
     def first_of_all(self, jobs: Iterable[InferenceJob]) -> InferenceJob | None:
         """The item whose namespace has used least so far; None if all are over budget."""
-        left = (job for job in jobs if not self._budget.excess(job.metadata.namespace))
         spent = self._budget.seconds_spent
-        return min(left, key=lambda job: spent(job.metadata.namespace), default=None)
+        return min(
+            self.affordable(jobs), key=lambda job: spent(job.metadata.namespace), default=None
+        )
 
     def forget_others(self, uids: Iterable[str]) -> None:
         """Forget all jobs but these."""

@@ -3,6 +3,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -14,8 +15,9 @@ from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.pods import pod_view
 from plimsoll.planning.serving.replicas import is_measured
+from plimsoll.signals.load import load_watch
 from plimsoll.signals.load.load_watch import LoadTerms, LoadWatch
-from plimsoll.signals.load.role_pods import drain_seconds
+from plimsoll.signals.load.role_pods import asleep, drain_seconds
 from plimsoll.signals.load.rotation import AT_ONCE, UNREACHABLE_AFTER
 from plimsoll.signals.prometheus.connection import ConnectionTerms
 from plimsoll.signals.prometheus.prometheus import Prometheus
@@ -40,12 +42,14 @@ class Cluster:
 
     jobs: Sequence[InferenceJob] = field(default_factory=tuple)
     node_start: timedelta = timedelta()
+    awake: set[str] | None = None
 
     def services(self) -> Sequence[InferenceJob]:
         return self.jobs
 
     def pods_of_services(self) -> list[PodView]:
-        return [a_pod(job) for job in self.jobs]
+        awake = self.awake
+        return [a_pod(job) for job in self.jobs if awake is None or job.metadata.uid in awake]
 
     def node_start_time(self) -> timedelta:
         return self.node_start
@@ -86,11 +90,11 @@ def serving(load: float) -> bytes:
 class Scene:
     """A watch whose Prometheus is the misbehaving one; `news` counts when it woke somebody."""
 
-    def __init__(self, behaviour: Behaviour, *jobs: InferenceJob) -> None:
+    def __init__(self, behaviour: Behaviour, *jobs: InferenceJob, seconds: int = 1) -> None:
         self.cluster = Cluster(jobs or (a_service(),))
         self.news = 0
         self.prometheus = Prometheus(ConnectionTerms(behaviour.url))
-        terms = LoadTerms(seconds=1, window_seconds=60)
+        terms = LoadTerms(seconds=seconds, window_seconds=60)
         self.watch = LoadWatch(self.prometheus, self.cluster, self._woken, terms=terms)
 
     def _woken(self) -> None:
@@ -223,6 +227,50 @@ async def test_the_past_is_asked_for_once_and_only_by_who_leads(behaviour: Behav
     running.cancel()
     scene.prometheus.close()
     assert sum("/query_range" in path for path in behaviour.paths) == 1
+
+
+@asynchronous
+async def test_a_service_that_sleeps_is_looked_at_more_often_than_one_that_serves(
+    behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load_watch, "ASLEEP_SECONDS", 0.05)
+    own: Any = {"queries": [{"name": "Load", "query": "counted_in_front"}]}
+    asleep = a_service(name="asleep", uid="a", least=0, load=own)
+    scene = Scene(behaviour, a_service(), asleep, seconds=300)
+    scene.cluster.awake = {"u"}
+    behaviour.body_of = lambda path: (
+        vector(({}, 0.0)) if "counted" in query_in(path) else serving(5)
+    )
+    running = asyncio.create_task(scene.watch.run(lambda: True))
+
+    def looks(word: str) -> int:
+        return sum(word in query_in(path) for path in behaviour.paths if "range" not in path)
+
+    await until(lambda: looks("counted_in_front") > 3)
+    woken = scene.news
+    behaviour.body_of = lambda path: vector(({}, 4.0)) if "counted" in path else serving(5)
+    await until(lambda: scene.news > woken)
+    assert looks("chat-server") == 1
+    assert {demand.job_uid for demand in scene.watch.current()} == {"u", "a"}
+    running.cancel()
+    scene.prometheus.close()
+
+
+@pytest.mark.parametrize(
+    ("least", "pods", "spec"),
+    [
+        (0, 1, {"load": {"queries": [{"name": "Load", "query": "x"}]}}),
+        (1, 0, {"load": {"queries": [{"name": "Load", "query": "x"}]}}),
+        (0, 0, {}),
+        (0, 0, {"load": {"queries": [{"name": "Load", "query": "x"}]}, "suspend": True}),
+    ],
+    ids=["it has pods", "it waits for room", "only replicas are measured", "it is suspended"],
+)
+def test_what_has_no_replica_sleeps_only_if_a_request_can_wake_it(
+    least: int, pods: int, spec: dict[str, Any]
+) -> None:
+    job = a_service(least=least, **spec)
+    assert not list(asleep([job], [a_pod(job)] * pods))
 
 
 def test_only_services_whose_load_matters_are_asked_for() -> None:
