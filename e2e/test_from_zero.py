@@ -105,7 +105,7 @@ def test_no_request_is_lost_from_zero_through_a_leap_and_a_move_to_zero(
     begun = time.monotonic()
     users.send_at(FEW)
     made, ready = started(scene, job)
-    first = users.until_answered(1).parts[-1]["first_waited"]
+    first = users.until_answered(1).parts[-1]["first_answer_seconds"]
     users.send_at(MANY)
     leaves, *_ = until_serving(scene, job, 3)
     leapt = time.monotonic()
@@ -120,7 +120,7 @@ def test_no_request_is_lost_from_zero_through_a_leap_and_a_move_to_zero(
     said = users.until_done()
     figures = {
         "first_answer_seconds": round(first, 2),
-        "decided_seconds": round(made - begun, 2),
+        "pod_made_seconds": round(made - begun, 2),
         "container_start_seconds": round(ready - made, 2),
         "leap_seconds": round(leapt - ready, 2),
         **{name: said.total(name) for name in ("sent", "answered", "failed")},

@@ -41,7 +41,8 @@ class Traffic:
     def said(self) -> str:
         """What has become of all requests."""
         with self._lock:
-            return json.dumps({"parts": self._parts, "reasons": self._reasons})
+            parts = [{k: v for k, v in part.items() if k != "began"} for part in self._parts]
+            return json.dumps({"parts": parts, "reasons": self._reasons})
 
     def run(self) -> None:
         """Send until killed."""
@@ -54,6 +55,7 @@ class Traffic:
                     number += 1
                     part = self._parts[-1]
                     part["sent"] += 1
+                    part.setdefault("began", time.monotonic())
                     threading.Thread(target=self._ask, args=(number, part), daemon=True).start()
             self._changed.wait(1 / rate if rate else None)
 
@@ -71,7 +73,7 @@ class Traffic:
         with self._lock:
             part["failed" if reason else "answered"] += 1
             if not reason:
-                part.setdefault("first_waited", waited)
+                part.setdefault("first_answer_seconds", time.monotonic() - part["began"])
             part["most_waited"] = max(part.get("most_waited", 0.0), waited)
             if reason and len(self._reasons) < MOST_REASONS:
                 self._reasons.append(reason)
