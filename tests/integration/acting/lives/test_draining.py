@@ -115,6 +115,54 @@ def deleted(pod: Manifest) -> bool:
     return "deletionTimestamp" in pod["metadata"]
 
 
+def endpoints(scene: Scene, job: Manifest) -> dict[str, tuple[bool, bool, bool]]:
+    """What gateways hear of each pod of a Service: whether it is ready, serving, terminating."""
+    path = f"/apis/discovery.k8s.io/v1/namespaces/{scene.namespace}/endpointslices"
+    slices = scene.api.items(f"{path}?labelSelector=kubernetes.io/service-name={name_of(job)}")
+    kinds = ("ready", "serving", "terminating")
+    return {
+        end["targetRef"]["name"]: tuple(end["conditions"].get(kind, False) for kind in kinds)
+        for each in slices
+        for end in each["endpoints"] or ()
+    }
+
+
+def a_sticky_service(scene: Scene, job: Manifest) -> None:
+    """A Service that sends each client to the same pod while that is ready."""
+    selector = {"plimsoll.dev/job-name": name_of(job)}
+    spec = {"selector": selector, "ports": [{"port": 80}], "sessionAffinity": "ClientIP"}
+    body = {"metadata": {"name": name_of(job)}, "spec": spec}
+    scene.api.create(f"/api/v1/namespaces/{scene.namespace}/services", body)
+
+
+@pytest.mark.parametrize(
+    ("drain", "is_told"),
+    [(LONG, (False, False, False)), ("0s", (False, True, True))],
+    ids=["it drains", "it ends by its own grace"],
+)
+def test_what_sticky_gateways_are_told_of_a_replica_that_goes(
+    scene: Scene, drain: str, is_told: tuple[bool, bool, bool]
+) -> None:
+    scene.add_nodes(fake_node("node"))
+    job = a_service(2, drain=drain)
+    job["spec"]["roles"][0]["template"] = a_template(wishes={"hold-deletion-seconds": "3600"})
+    scene.apply(job)
+    a_sticky_service(scene, job)
+    names = {name_of(pod) for pod in scene.running(job).pods}
+    serves = (True, True, False)
+    wait_until(
+        lambda: endpoints(scene, job) == dict.fromkeys(names, serves),
+        timeout_seconds=SECONDS,
+        what="both are endpoints",
+    )
+    scale(scene, job, 1)
+    wait_until(
+        lambda: sorted(endpoints(scene, job).values()) == sorted((is_told, serves)),
+        timeout_seconds=SECONDS,
+        what="gateways hear that one goes",
+    )
+
+
 def test_whoever_acts_next_goes_on_with_a_drain(scene: Scene) -> None:
     scene.add_nodes(fake_node("node"))
     job = a_service(2)
