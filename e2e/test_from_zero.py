@@ -53,8 +53,8 @@ def scene(cluster: RealCluster, gpu_nodes: Nodes, release: Release, image: str) 
 
 def a_service(image: str) -> Manifest:
     """One that sleeps without load, and is woken by what its gateway counts."""
-    role = {"replicas": {"min": 0, "max": 3}, "drain": "10s"}
-    came = "sum(rate(gateway_requests_total[10s]))"
+    role = {"replicas": {"min": 0, "max": 3}, "drain": "7s"}
+    came = "sum(rate(gateway_requests_total[6s]))"
     job = an_inference_job("serve", role=role, loads={"NVIDIA-H100-80GB-HBM3": A_REPLICA_CARRIES})
     job["spec"]["roles"][0]["template"] = template(image)
     held = "sum(gateway_requests_held)"

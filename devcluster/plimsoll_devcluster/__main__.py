@@ -12,6 +12,7 @@ from plimsoll_devcluster.programs.axe_script import NoAxeError, find_axe
 from plimsoll_devcluster.programs.chromium_program import NoChromiumError, find_chromium
 from plimsoll_devcluster.programs.control_plane_programs import NoProgramsError, find_programs
 from plimsoll_devcluster.programs.karpenter_program import KARPENTER
+from plimsoll_devcluster.programs.keda_program import KEDA, KEDA_ADAPTER
 from plimsoll_devcluster.programs.prometheus_program import (
     NoPrometheusError,
     find_prometheus,
@@ -41,6 +42,7 @@ def main() -> int:
     commands.add_parser("browser", help="print the paths of Chromium and of axe-core")
     commands.add_parser("workload-controllers", help="print the folders of other controllers")
     commands.add_parser("karpenter", help="print the folder of Karpenter")
+    commands.add_parser("keda", help="print the folders of KEDA's programs")
     commands.add_parser("up", help="run a control plane until Ctrl-C")
     command = parser.parse_args().command
     try:
@@ -50,6 +52,7 @@ def main() -> int:
             "browser": _print_browser,
             "workload-controllers": _print_workload_controllers,
             "karpenter": _print_karpenter,
+            "keda": _print_keda,
             "up": _stay_up,
         }
         return found[command]()
@@ -81,6 +84,12 @@ def _print_workload_controllers() -> int:
 
 def _print_karpenter() -> int:
     sys.stdout.write(f"{find_controller(KARPENTER, os.environ)}\n")
+    return 0
+
+
+def _print_keda() -> int:
+    for program in (KEDA, KEDA_ADAPTER):
+        sys.stdout.write(f"{find_controller(program, os.environ)}\n")
     return 0
 
 

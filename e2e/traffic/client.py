@@ -1,7 +1,7 @@
 """Stands in for a service's users: it sends requests at a rate, whether or not earlier ones return.
 
 GET /rate/12 has it send twelve a second to URL from now on, 0 none; the answer, like that of /, is
-what has become of all so far, as JSON. Most take 0.3 s to answer, each twentieth 6 s, as a stream
+what has become of all so far, as JSON. Most take 0.3 s to answer, each twentieth 4 s, as a stream
 would. It needs the standard library only.
 """
 
@@ -16,7 +16,7 @@ import urllib.request
 
 PATIENCE_SECONDS = 150
 SHORT_SECONDS = 0.3
-LONG_SECONDS = 6.0
+LONG_SECONDS = 4.0
 EACH_LONG = 20
 MOST_REASONS = 5
 

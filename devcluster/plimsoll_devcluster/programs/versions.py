@@ -15,6 +15,7 @@ TRAINING_OPERATOR = "1.9.3"
 KUBERAY = "1.6.2"
 APPWRAPPER = "1.2.2"
 KARPENTER = "1.14.1"
+KEDA = "2.21.0"
 CHROMIUM = NpmPackage(
     "@sparticuz/chromium",
     "153.0.0",

@@ -1,4 +1,6 @@
-"""Metrics for the HPA: an external metrics API in front of a Prometheus, like an adapter.
+"""Metrics for the HPA: a custom metrics API in front of a Prometheus, like an adapter.
+
+Metrics of Services: there can be one API of external metrics only, and that is KEDA's.
 
 It is an aggregated API of a real API server, which forwards requests for it to loopback.
 """
@@ -19,15 +21,15 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 
-GROUP = "external.metrics.k8s.io"
-VERSION = f"{GROUP}/v1beta1"
+GROUP = "custom.metrics.k8s.io"
+VERSION = f"{GROUP}/v1beta2"
 
 
 @contextmanager
-def external_metrics(
+def service_metrics(
     api: ApiServer, prometheus: str, queries: Mapping[str, str], certificates: Path
 ) -> Generator[None]:
-    """Serve each query as an external metric of its name, until the block ends.
+    """Serve each query as a metric of its name of any Service, until the block ends.
 
     `certificates`: a folder with the certificate and key of a server on loopback.
     """
@@ -45,8 +47,9 @@ def external_metrics(
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            name = self.path.split("?", maxsplit=1)[0].rsplit("/", maxsplit=1)[-1]
-            content = _list(name, value(name)) if name in queries else _resources(queries)
+            path = self.path.split("?", maxsplit=1)[0]
+            name = path.rsplit("/", maxsplit=1)[-1]
+            content = _list(path, value(name)) if name in queries else _resources(queries)
             body = json.dumps(content).encode()
             self.send_response(200 if self.path.startswith(f"/apis/{GROUP}") else 404)
             self.send_header("Content-Type", "application/json")
@@ -72,57 +75,56 @@ def external_metrics(
 
 def _register(api: ApiServer, port: int) -> None:
     api.apply(
-        "/api/v1/namespaces/default/services/external-metrics",
+        "/api/v1/namespaces/default/services/custom-metrics",
         {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {"name": "external-metrics"},
+            "metadata": {"name": "custom-metrics"},
             "spec": {"type": "ExternalName", "externalName": "localhost"},
         },
     )
-    path = f"/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.{GROUP}"
-    service = {"namespace": "default", "name": "external-metrics", "port": port}
+    path = f"/apis/apiregistration.k8s.io/v1/apiservices/v1beta2.{GROUP}"
+    service = {"namespace": "default", "name": "custom-metrics", "port": port}
     spec = {
         "group": GROUP,
-        "version": "v1beta1",
+        "version": "v1beta2",
         "service": service,
         "insecureSkipTLSVerify": True,
         "groupPriorityMinimum": 100,
         "versionPriority": 100,
     }
     head = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService"}
-    api.apply(path, {**head, "metadata": {"name": f"v1beta1.{GROUP}"}, "spec": spec})
+    api.apply(path, {**head, "metadata": {"name": f"v1beta2.{GROUP}"}, "spec": spec})
     wait_until(
         lambda: any(
             c["type"] == "Available" and c["status"] == "True"
             for c in api.get(path).get("status", {}).get("conditions", [])
         ),
         timeout_seconds=60,
-        what="the API of external metrics is available",
+        what="the API of custom metrics is available",
     )
 
 
 def _resources(queries: Mapping[str, str]) -> Manifest:
-    kind = {"kind": "ExternalMetricValueList", "namespaced": True, "singularName": ""}
-    resources = [{"name": name, "verbs": ["get"], **kind} for name in queries]
+    kind = {"kind": "MetricValueList", "namespaced": True, "singularName": ""}
+    resources = [{"name": f"services/{name}", "verbs": ["get"], **kind} for name in queries]
     head = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": VERSION}
     return {**head, "resources": resources}
 
 
-def _list(metric: str, value: float | None) -> Manifest:
-    at = rfc3339(datetime.now(UTC))
-    items = [] if value is None else [(metric, value)]
-    return {
-        "kind": "ExternalMetricValueList",
-        "apiVersion": VERSION,
-        "metadata": {},
-        "items": [
-            {
-                "metricName": name,
-                "metricLabels": {},
-                "timestamp": at,
-                "value": f"{int(number * 1000)}m",
-            }
-            for name, number in items
-        ],
+def _list(path: str, value: float | None) -> Manifest:
+    """The answer to a path that ends with `namespaces/NAMESPACE/services/SERVICE/METRIC`."""
+    namespace, _, service, metric = path.split("/")[-4:]
+    item = {
+        "describedObject": {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "namespace": namespace,
+            "name": service,
+        },
+        "metric": {"name": metric},
+        "timestamp": rfc3339(datetime.now(UTC)),
+        "value": f"{int((value or 0) * 1000)}m",
     }
+    items = [] if value is None else [item]
+    return {"kind": "MetricValueList", "apiVersion": VERSION, "metadata": {}, "items": items}

@@ -1,0 +1,1 @@
+"""KEDA, which scales Deployments by what Prometheus says, beside a control plane."""
