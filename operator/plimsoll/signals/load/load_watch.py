@@ -122,27 +122,28 @@ class LoadWatch:
                 await self.look(self._clock.now())
                 while self._clock.monotonic() < due and await self._filled_one(self._clock.now()):
                     pass
-                await self._rest_until(due)
+                await self._rest(due, leads)
             else:
                 self._forget_others(())
                 await asyncio.sleep(STANDBY_SECONDS)
 
-    async def _rest_until(self, due: float) -> None:
+    async def _rest(self, due: float, leads: Callable[[], bool]) -> None:
         """Query only services that sleep until the next look at all is due."""
         rest = ASLEEP_SECONDS
-        while (left := due - self._clock.monotonic()) > rest:
+        while (left := due - self._clock.monotonic()) > rest and leads():
             await asyncio.sleep(rest)
             began = self._clock.monotonic()
             known = (j for j in self._services.services() if j.metadata.uid in self._demands)
             sleeping = asleep(known, self._services.pods_of_services())
             await self._look_at(self._asking.affordable(sleeping), self._clock.now())
             rest = max(ASLEEP_SECONDS, ASLEEP_RESTS * (self._clock.monotonic() - began))
-        await asyncio.sleep(max(left, SHORTEST_REST_SECONDS))
+        await asyncio.sleep(max(min(left, rest), SHORTEST_REST_SECONDS))
 
     async def look(self, now: datetime) -> None:
         """Query all services once."""
         jobs = {job.metadata.uid: job for job in self._services.services() if is_measured(job)}
         self._forget_others(jobs)
+        self._foresight.allow_learning(LEARNING_SHARE * self._terms.seconds)
         self._asking.begin()
         await self._look_at(jobs.values(), now)
 
@@ -150,7 +151,6 @@ class LoadWatch:
         jobs = {job.metadata.uid: job for job in asked}
         # Here, since threads that weigh readings must not look at what changes meanwhile.
         self._node_start = self._services.node_start_time()
-        self._foresight.allow_learning(LEARNING_SHARE * self._terms.seconds)
         pods: dict[str, list[PodView]] = defaultdict(list)
         for pod in self._services.pods_of_services() if jobs else ():
             pods[pod.job_uid].append(pod)

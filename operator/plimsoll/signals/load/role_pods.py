@@ -50,11 +50,10 @@ def drain_seconds(job: InferenceJob, start: timedelta | None) -> float:
 
 def asleep(jobs: Iterable[InferenceJob], pods: Iterable[PodView]) -> Iterator[InferenceJob]:
     """The services that have no pod, for want of load, and that a measurement can wake."""
-    awake = {pod.job_uid for pod in pods}
-    for job in jobs:
-        is_idle = job.metadata.uid not in awake and all(_sleeps(job, r) for r in job.spec.roles)
-        if is_idle and is_measured(job) and _is_measured_in_front(job):
-            yield job
+    idle = [job for job in jobs if is_measured(job) and _is_measured_in_front(job)]
+    idle = [job for job in idle if all(_sleeps(job, role) for role in job.spec.roles)]
+    awake = {pod.job_uid for pod in pods} if idle else set[str]()
+    return (job for job in idle if job.metadata.uid not in awake)
 
 
 def _sleeps(job: InferenceJob, role: Role) -> bool:

@@ -241,7 +241,8 @@ async def test_a_service_that_sleeps_is_looked_at_more_often_than_one_that_serve
     behaviour.body_of = lambda path: (
         vector(({}, 0.0)) if "counted" in query_in(path) else serving(5)
     )
-    running = asyncio.create_task(scene.watch.run(lambda: True))
+    leads = [True]
+    running = asyncio.create_task(scene.watch.run(lambda: leads[0]))
 
     def looks(word: str) -> int:
         return sum(word in query_in(path) for path in behaviour.paths if "range" not in path)
@@ -252,6 +253,8 @@ async def test_a_service_that_sleeps_is_looked_at_more_often_than_one_that_serve
     await until(lambda: scene.news > woken)
     assert looks("chat-server") == 1
     assert {demand.job_uid for demand in scene.watch.current()} == {"u", "a"}
+    leads[0] = False
+    await until(lambda: not scene.watch.current())
     running.cancel()
     scene.prometheus.close()
 
