@@ -13,6 +13,7 @@ from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.roles import Role
 from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.serving.replicas import is_measured, role_status
+from plimsoll.signals.load.servers.gateways import gateway_of
 
 LEAST_DRAIN_SECONDS: Final = 30.0
 """Waiting requests need never be served faster than within this time."""
@@ -65,7 +66,7 @@ def _sleeps(job: InferenceJob, role: Role) -> bool:
 
 def _is_measured_in_front(job: InferenceJob) -> bool:
     """Whether requests are counted before they reach a replica."""
-    return job.spec.load.server == "Gateway" or bool(job.spec.load.queries)
+    return gateway_of(job) is not None or bool(job.spec.load.queries)
 
 
 def _of(replicas: Mapping[int, list[PodView]], before: datetime) -> RolePods:
