@@ -1,11 +1,14 @@
-"""How large the largest pressure is when several models share each GPU, and how long that takes.
+"""How large the largest pressure is when the operator seats several models on each GPU.
 
     python bench/shared_models.py --instances FILE
 
 FILE holds a JSON list of instances: `gpus`, `gpu_mem_gb` and `models` with `size_gb`, `req_rate`
 and `slo`. The pressure on a GPU is the sum of rate/slo over the gigabytes that its models leave
-free. Every answer is verified by code that the solver does not share. Seconds are CPU seconds; a
-figure of another program that an instance carries is repeated beside ours.
+free. Models become InferenceJobs and GPUs nodes, and the operator plans them: seconds are CPU
+seconds from a first look at the cluster to its plan. Where the plan puts them is verified by code
+that the product does not share, and so is that no way to put up to 20 models is better; for more of
+them the bound is that of models that can be divided at will. A figure of another program that an
+instance carries is repeated beside ours.
 """
 
 import argparse
@@ -17,11 +20,13 @@ from statistics import fmean
 
 from plimsoll_bench.output import print_json
 from plimsoll_bench.recorded import Row, json_in, objects_of
-from plimsoll_bench.sharing.check import sharing_mistakes
-from plimsoll_bench.sharing.placing import MOST_STATES, shared
-from plimsoll_bench.sharing.shared_models import Model, ModelName, SharingProblem, Unshared
+from plimsoll_bench.sharing.check import fluid_bound, mistakes, worst_pressure
+from plimsoll_bench.sharing.exact import MOST_MODELS, is_possible_below
+from plimsoll_bench.sharing.joint import groups, objects, planned
+from plimsoll_bench.sharing.models import Instance, Model
+from plimsoll_placement.sharing.sharing import MOST_STATES
+from plimsoll_placement.solve import load
 
-GIGABYTE = 10**9
 RECORDED = "kvpr_cpsat_best"
 
 
@@ -41,19 +46,20 @@ class UnsolvedError(Exception):
     """An instance that has no answer, or one that is wrong."""
 
 
-def problem(instance: Row) -> SharingProblem:
-    """The instance as a sharing problem; numbers are taken as they are written."""
-    return SharingProblem(
+def instance_of(row: Row) -> Instance:
+    """The instance; numbers are taken as they are written."""
+    return Instance(
         models=tuple(
             Model(
-                ModelName(f"model-{place}"),
-                int(_exact(each.positive("size_gb")) * GIGABYTE),
-                _exact(each.number("req_rate")) / _exact(each.positive("slo")),
+                f"model-{place:04}",
+                _exact(each.positive("size_gb")),
+                _exact(each.number("req_rate")),
+                _exact(each.positive("slo")),
             )
-            for place, each in enumerate(instance.parts("models"))
+            for place, each in enumerate(row.parts("models"))
         ),
-        gpus=instance.whole("gpus", least=1),
-        memory_bytes=int(_exact(instance.positive("gpu_mem_gb")) * GIGABYTE),
+        gpus=row.whole("gpus", least=1),
+        memory_gb=_exact(row.positive("gpu_mem_gb")),
     )
 
 
@@ -61,25 +67,35 @@ def _exact(value: float) -> Fraction:
     return Fraction(str(value))
 
 
-def result(place: int, instance: Row, most_states: int) -> Result:
-    """One instance solved and verified."""
-    posed = problem(instance)
+def result(place: int, row: Row, most_states: int) -> Result:
+    """One instance planned and verified."""
+    instance = instance_of(row)
+    seen = objects(instance)
     start = time.process_time()
-    found = shared(posed, most_states)
+    plan = planned(seen, most_states)
     seconds = time.process_time() - start
-    if isinstance(found, Unshared):
-        raise UnsolvedError(f"instance {place}: the models do not fit")
-    mistakes = sharing_mistakes(posed, found)
-    if mistakes:
-        raise UnsolvedError(f"instance {place}: {'; '.join(mistakes)}")
+    found = groups(plan, instance)
+    wrong = (*(hold.message for hold in plan.holds), *mistakes(instance, found))
+    if wrong:
+        raise UnsolvedError(f"instance {place}: {'; '.join(wrong)}")
+    pressure = worst_pressure(instance, found)
+    bound = _bound(instance, pressure)
     return Result(
         instance=place,
-        pressure=float(found.pressure * GIGABYTE),
-        bound=float(found.bound * GIGABYTE),
-        gap_percent=found.gap_percent,
+        pressure=float(pressure),
+        bound=float(bound),
+        gap_percent=float(100 * (pressure - bound) / pressure) if pressure else 0.0,
         seconds=seconds,
-        recorded=instance.number(RECORDED) if instance.has(RECORDED) else None,
+        recorded=row.number(RECORDED) if row.has(RECORDED) else None,
     )
+
+
+def _bound(instance: Instance, pressure: Fraction) -> Fraction:
+    """The pressure itself if all sets of models show that no less is possible."""
+    is_small = len(instance.models) <= MOST_MODELS
+    if is_small and pressure and not is_possible_below(instance, pressure):
+        return pressure
+    return min(pressure, fluid_bound(instance))
 
 
 def summary(results: list[Result]) -> dict[str, object]:
@@ -111,6 +127,7 @@ def main() -> None:
     parser.add_argument("--instances", type=Path, required=True, help="a JSON list of instances")
     parser.add_argument("--states", type=int, default=MOST_STATES, help="partial packings for each")
     options = parser.parse_args()
+    load()
     instances = objects_of(json_in(options.instances), str(options.instances))
     results = [result(place, instance, options.states) for place, instance in enumerate(instances)]
     print_json(summary(results))

@@ -24,6 +24,8 @@ NO_GPUS = GpuType("")
 """The type on which pods without GPUs are placed; every node offers it."""
 AS_TYPICAL = -1
 """Stands for a draw that is not given."""
+UNKNOWN_BYTES: Final = 1 << 60
+"""Stands for GPU memory of which nothing is known: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,9 @@ class Node:
     `topology` names the node's domain at each of `Problem.levels`, widest first; "" means that the
     node lacks that label and so shares the domain with no other node.
     `busy_milliwatts` is what one whole GPU in typical use draws above idle.
+    `gpu_memory_bytes` is the memory that pods with parts of its GPUs have together, of which one
+    pod can have `gpu_memory_each_bytes`.
+    A node that is `returnable` can be given back once nothing runs on it.
     A node that is not `open` keeps what it runs but takes nothing new; one that is not `usable`
     (gone, faulty, about to be interrupted) must be left by everything.
     """
@@ -75,6 +80,9 @@ class Node:
     interruptions_per_kilohour: int = 0
     open: bool = True
     usable: bool = True
+    gpu_memory_bytes: int = UNKNOWN_BYTES
+    gpu_memory_each_bytes: int = UNKNOWN_BYTES
+    returnable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +91,15 @@ class Shape:
 
     `draw_milli` is the pod's draw in milli-GPUs in typical use: more than `gpu_milli` for a pod
     that keeps GPUs busier than usual, less for one whose GPUs are capped. If it is not given, the
-    pod is typical.
+    pod is typical. `gpu_memory_bytes` is what a pod with a part of a GPU always holds of its
+    memory; 0 if that is not known, or it has whole GPUs.
     """
 
     gpu_milli: int
     cpu_millis: int = 0
     memory_bytes: int = 0
     draw_milli: int = AS_TYPICAL
+    gpu_memory_bytes: int = 0
 
     def __post_init__(self) -> None:
         if self.draw_milli == AS_TYPICAL:
@@ -111,6 +121,8 @@ class Role:
     in force; the plan itself uses the draw of `shape`.
     `eligible` is a bit mask over `Problem.nodes`: bit i is set if selectors, affinity and
     tolerations let the pods run on node i.
+    `load_nano` is what one replica is asked for, in billionths of requests in the time within which
+    each is promised; None if that is not known. It decides which replicas share a GPU.
     `spot_percent` and `required_level` are of the companions in a gang (see `Job`), each for the
     role alone.
     """
@@ -125,6 +137,7 @@ class Role:
     wanted_milli: int = 0
     wanted_count: int = 0
     uncapped_draw_milli: int | None = None
+    load_nano: int | None = None
     spot_percent: int = 0
     required_level: int | None = None
 

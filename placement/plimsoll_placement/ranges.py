@@ -30,6 +30,11 @@ def _faults(role: Role, most_of_a_pod: int) -> Iterator[str]:
     if milli > MOST_GPU_MILLI:
         requested, most = milli // WHOLE_GPU_MILLI, MOST_GPU_MILLI // WHOLE_GPU_MILLI
         yield f"role {role.name} asks for {requested} GPUs at its largest; {most} are the most"
-    for size, unit in ((shape.cpu_millis, "millicores"), (shape.memory_bytes, "bytes")):
+    sizes = (
+        (shape.cpu_millis, "millicores"),
+        (shape.memory_bytes, "bytes"),
+        (shape.gpu_memory_bytes, "bytes of GPU memory"),
+    )
+    for size, unit in sizes:
         if size > most_of_a_pod:
             yield f"a pod of role {role.name} asks for {size} {unit}; {most_of_a_pod} are the most"

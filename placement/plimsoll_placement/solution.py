@@ -41,16 +41,30 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Pressure:
+    """The largest pressure on a shared GPU that takes new replicas, and a bound that none can beat.
+
+    In requests, in the time within which each is promised, for each GiB that weights leave free.
+    """
+
+    reached: float
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
 class Solution:
     """Placements for all jobs that run; a job that is not named waits.
 
-    `bound` is at least the best score that any feasible placements can have.
+    `bound` is at least the best score that any feasible placements can have. `reseated` are
+    services with a replica that moves to a shared GPU under less pressure.
     """
 
     placements: Mapping[JobName, Assignments]
     score: Score
     bound: Score
     outcome: Outcome
+    pressure: Pressure | None = None
+    reseated: frozenset[JobName] = frozenset()
 
     @property
     def gap_percent(self) -> float:

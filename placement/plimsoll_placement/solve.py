@@ -19,6 +19,7 @@ from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
 from plimsoll_placement.score.score import score
+from plimsoll_placement.sharing.seating import with_seats
 from plimsoll_placement.solution import Outcome, Score, Solution
 
 
@@ -37,13 +38,18 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
     A queue's guarantee counts whatever its jobs hold, and would be filled with idle replicas. Those
     that already run stay, and all stay if a rule would otherwise break: the share of spot may be
     such a rule. Jobs that wait get the room. A result no better than what runs is not worth a
-    change.
+    change. Replicas with parts of GPUs are seated where they do least to each other.
     """
+    effort = effort or Effort()
     with _no_collection():
-        if (best := _as_it_runs(problem)) is not None:
-            return best
-        problem, greedy = with_greedy(problem)
-        found = _best(problem, greedy, effort or Effort())
+        return with_seats(problem, _lean(problem, effort), effort.sharing_states)
+
+
+def _lean(problem: Problem, effort: Effort) -> Solution:
+    if (best := _as_it_runs(problem)) is not None:
+        return best
+    problem, greedy = with_greedy(problem)
+    found = _best(problem, greedy, effort)
     placements = without_idle_replicas(problem, found.placements)
     if placements == found.placements or violations(problem, placements):
         return found

@@ -1,1 +1,1 @@
-"""Several models on shared GPUs, which the product does not plan yet."""
+"""Several models on shared GPUs: recorded instances, what must hold, and the exact optimum."""

@@ -4,12 +4,16 @@ The API server has validated them, so this is for cases that nobody foresaw.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.values.quantities import LARGEST
 from plimsoll.kube.objects.objects import Node, Pod
 from plimsoll.observe.eligibility.requests import Requests, effective_requests
+from plimsoll.observe.labels import GPU_MEMORY
+from plimsoll.observe.nodes.gpus import is_gpu_resource
+from plimsoll.observe.whole_numbers import whole_number
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 
@@ -35,4 +39,9 @@ def readable(item: Node | Pod | Job, read: Callable[[], T]) -> T | None:
 def countable_requests(pod: Pod) -> Requests:
     """A pod's requests; everything its node has if nobody can say how much they are."""
     found = readable(pod, lambda: effective_requests(pod.spec))
-    return Requests(LARGEST, LARGEST) if found is None else found
+    if found is None:
+        return Requests(LARGEST, LARGEST)
+    weights = whole_number(pod.metadata.labels.get(GPU_MEMORY, ""))
+    if not weights or not any(map(is_gpu_resource, found.others)):
+        return found
+    return replace(found, others={**found.others, GPU_MEMORY: weights})

@@ -87,6 +87,18 @@ def devices_suffice(taken: Taken) -> Iterator[Breach]:
                 yield node.name, f"milli-GPUs asked of {gpu_type}: {wanted}; on its devices: {free}"
 
 
+def gpu_memory_suffices(taken: Taken) -> Iterator[Breach]:
+    """Pods with parts of a node's GPUs hold no more memory than these have, as far as is known."""
+    for node, used, held in taken.nodes():
+        if used.gpu_memory_bytes > max(node.gpu_memory_bytes, held.gpu_memory_bytes):
+            there = f"{used.gpu_memory_bytes} bytes of GPU memory taken of {node.gpu_memory_bytes}"
+            yield node.name, there
+        if used.most_gpu_memory_bytes > max(node.gpu_memory_each_bytes, held.most_gpu_memory_bytes):
+            most = node.gpu_memory_each_bytes
+            one = f"one pod takes {used.most_gpu_memory_bytes} bytes of GPU memory"
+            yield node.name, f"{one}, it can have {most}"
+
+
 def queue_limits_hold(taken: Taken) -> Iterator[Breach]:
     """A queue and all its descendants together stay within its limit of each GPU type."""
     for queue in taken.problem.queues:
@@ -116,6 +128,7 @@ SHARED_RULES: tuple[tuple[Rule, SharedRule], ...] = (
     (Rule.MEMORY, memory_suffices),
     (Rule.POD_SLOTS, pod_slots_suffice),
     (Rule.DEVICES, devices_suffice),
+    (Rule.GPU_MEMORY, gpu_memory_suffices),
     (Rule.QUEUE_LIMIT, queue_limits_hold),
     (Rule.POWER_BUDGET, power_budgets_hold),
 )

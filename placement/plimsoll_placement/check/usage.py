@@ -13,13 +13,16 @@ from plimsoll_placement.problem import Problem
 class NodeUsage:
     """What the pods on one node take; `requested_millis` has one entry per pod, by GPU type.
 
-    `draw_milli` is their draw, in milli-GPUs in typical use.
+    `draw_milli` is their draw, in milli-GPUs in typical use. `gpu_memory_bytes` is what those with
+    parts of GPUs are known to hold, `most_gpu_memory_bytes` the most of any.
     """
 
     cpu_millis: int = 0
     memory_bytes: int = 0
     pods: int = 0
     draw_milli: int = 0
+    gpu_memory_bytes: int = 0
+    most_gpu_memory_bytes: int = 0
     requested_millis: dict[GpuType, list[int]] = field(default_factory=dict[GpuType, list[int]])
 
     def add(self, shape: Shape, gpu_type: GpuType) -> None:
@@ -28,6 +31,8 @@ class NodeUsage:
         self.memory_bytes += shape.memory_bytes
         self.pods += 1
         self.draw_milli += shape.draw_milli
+        self.gpu_memory_bytes += shape.gpu_memory_bytes
+        self.most_gpu_memory_bytes = max(self.most_gpu_memory_bytes, shape.gpu_memory_bytes)
         if shape.gpu_milli:
             self.requested_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
 

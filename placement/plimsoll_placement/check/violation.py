@@ -24,6 +24,7 @@ class Rule(StrEnum):
     MEMORY = "Memory"
     POD_SLOTS = "PodSlots"
     DEVICES = "Devices"
+    GPU_MEMORY = "GpuMemory"
     QUEUE_LIMIT = "QueueLimit"
     POWER_BUDGET = "PowerBudget"
 

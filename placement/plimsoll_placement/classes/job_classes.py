@@ -39,7 +39,10 @@ LEFT_OUT: Final = LeftOut(
         "payback_seconds": "what a stop counts for is added",
         "overdue": "only decides which changes have a price",
     },
-    role={"uncapped_draw_milli": "plans go by the draw of the shape"},
+    role={
+        "uncapped_draw_milli": "plans go by the draw of the shape",
+        "load_nano": "only decides which replicas share a GPU, once all are placed",
+    },
 )
 """What jobs of one group may differ in."""
 

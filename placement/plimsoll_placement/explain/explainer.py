@@ -58,6 +58,7 @@ LEFT_OUT: Final = LeftOut(
         "counts": "the least and what is missing are added",
         "yields": "the types are added",
         "mixable": _NO_RULE,
+        "load_nano": _NO_RULE,
         "wanted_milli": "what is missing is added",
         "wanted_count": "what is missing is added",
         "uncapped_draw_milli": "plans go by the draw of the shape",

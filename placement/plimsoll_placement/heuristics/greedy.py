@@ -57,6 +57,7 @@ LEFT_OUT: Final = LeftOut(
         "wanted_milli": "only decides how many replicas are requested",
         "wanted_count": "only decides how many replicas are requested",
         "uncapped_draw_milli": "plans go by the draw of the shape",
+        "load_nano": "only decides which replicas share a GPU, once all are placed",
         "spot_percent": "counts of companions only, and is added with them",
         "required_level": "counts of companions only, and is added with them",
     },

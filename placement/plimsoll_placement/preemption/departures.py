@@ -11,6 +11,7 @@ from plimsoll_placement.placing.place import Request
 from plimsoll_placement.preemption.tenants import (
     COLUMNS,
     CPU,
+    GPU_MEMORY,
     KIND,
     LOSS,
     MEMORY,
@@ -120,6 +121,10 @@ class Departures:
         allowed = ledger.may_start(pool, request.role, spot=request.job.spot_percent > 0)
         allowed = allowed[positions] & (ledger.cpu[rows] + leaving[CPU] >= pods * shape.cpu_millis)
         allowed &= ledger.memory[rows] + leaving[MEMORY] >= pods * shape.memory_bytes
+        if shape.gpu_memory_bytes:
+            allowed &= ledger.gpu_memory_each[rows] >= shape.gpu_memory_bytes
+            left = ledger.gpu_memory[rows] + leaving[GPU_MEMORY]
+            allowed &= left >= pods * shape.gpu_memory_bytes
         return allowed & (ledger.slots[rows] + leaving[PODS] >= pods)
 
 

@@ -18,8 +18,8 @@ from plimsoll_placement.state.ledger import Held, Ledger
 
 Bools = NDArray[np.bool_]
 
-COLUMNS = 9
-POSITION, MILLI, WHOLE, CPU, MEMORY, PODS, LOSS, PRIORITY, KIND = range(COLUMNS)
+COLUMNS = 10
+POSITION, MILLI, WHOLE, CPU, MEMORY, GPU_MEMORY, PODS, LOSS, PRIORITY, KIND = range(COLUMNS)
 """Where a tenant is, what it holds there, the weighed work that a move of it throws away, the
 priority at which that counts, and its kind. `WHOLE`: the devices that it has to itself; of any
 other device it has a part."""
@@ -169,7 +169,8 @@ def _columns(
     milli, whole = granted * pods, granted // WHOLE_GPU_MILLI * pods if is_whole else 0
     cpu, memory = shape.cpu_millis * pods, shape.memory_bytes * pods
     priority = job.priority if job.gang else ledger.problem.priorities[-1]
-    return position, milli, whole, cpu, memory, pods, _loss(ledger, job, unit), priority
+    gpu_memory = shape.gpu_memory_bytes * pods
+    return position, milli, whole, cpu, memory, gpu_memory, pods, _loss(ledger, job, unit), priority
 
 
 def _loss(ledger: Ledger, job: Job, unit: Assignments) -> int:

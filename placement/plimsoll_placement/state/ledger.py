@@ -69,6 +69,10 @@ class Ledger:
         nodes = problem.nodes
         self.cpu: Ints = np.array([n.cpu_millis for n in nodes], dtype=np.int64)
         self.memory: Ints = np.array([n.memory_bytes for n in nodes], dtype=np.int64)
+        self.gpu_memory: Ints = np.array([n.gpu_memory_bytes for n in nodes], dtype=np.int64)
+        self.gpu_memory_each: Ints = np.array(
+            [n.gpu_memory_each_bytes for n in nodes], dtype=np.int64
+        )
         self.slots: Ints = np.array([n.pod_slots for n in nodes], dtype=np.int64)
         self.open = np.array([n.open and n.usable for n in nodes], dtype=np.bool_)
         self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
@@ -154,8 +158,15 @@ class Ledger:
             room = np.minimum(room, self.cpu[rows] // shape.cpu_millis)
         if shape.memory_bytes:
             room = np.minimum(room, self.memory[rows] // shape.memory_bytes)
+        if shape.gpu_memory_bytes:
+            room = np.minimum(room, self.gpu_memory_room(rows, shape))
         allowed = self.may_start(device_pool, role, spot=spot)
         return np.where(allowed, np.maximum(room, 0), 0)
+
+    def gpu_memory_room(self, rows: Ints, shape: Shape) -> Ints:
+        """How many pods of a shape that says so have room in the GPUs' memory on some nodes."""
+        needs = shape.gpu_memory_bytes
+        return np.where(self.gpu_memory_each[rows] >= needs, self.gpu_memory[rows] // needs, 0)
 
     def queue_room(self, queue: QueueName, gpu_type: GpuType) -> int | None:
         """Milli-GPUs of a type that a queue and its ancestors may still take; None: no limit."""
@@ -324,6 +335,7 @@ class Ledger:
             self.slots[row] >= 1
             and self.cpu[row] >= shape.cpu_millis
             and self.memory[row] >= shape.memory_bytes
+            and (not shape.gpu_memory_bytes or self._gpu_memory_room_at(row, shape) >= 1)
             and self.power.room_of(row, shape) >= 1
         )
 
@@ -331,6 +343,8 @@ class Ledger:
         self.slots[row] -= count
         self.cpu[row] -= count * shape.cpu_millis
         self.memory[row] -= count * shape.memory_bytes
+        if shape.gpu_memory_bytes:
+            self.gpu_memory[row] -= count * shape.gpu_memory_bytes
         self.power.draw(row, shape, count)
 
     def room_at(self, device_pool: DevicePool, position: int, role: Role) -> int:
@@ -350,7 +364,14 @@ class Ledger:
             rooms.append(int(self.cpu[row]) // shape.cpu_millis)
         if shape.memory_bytes:
             rooms.append(int(self.memory[row]) // shape.memory_bytes)
+        if shape.gpu_memory_bytes:
+            rooms.append(self._gpu_memory_room_at(row, shape))
         return max(0, min(rooms))
+
+    def _gpu_memory_room_at(self, row: int, shape: Shape) -> int:
+        if self.gpu_memory_each[row] < shape.gpu_memory_bytes:
+            return 0
+        return int(self.gpu_memory[row]) // shape.gpu_memory_bytes
 
     def pools_of(self, gpu_type: GpuType) -> tuple[DevicePool, ...]:
         """The devices of a type; for pods without GPUs, all nodes."""

@@ -21,6 +21,7 @@ OTHER_SHAPES = [
     Shape(1000, cpu_millis=1),
     Shape(1000, memory_bytes=1),
     Shape(1000, draw_milli=500),
+    Shape(1000, gpu_memory_bytes=1),
 ]
 OTHER_ROLE: Mapping[str, list[Any]] = {
     "name": ["another"],
@@ -33,6 +34,7 @@ OTHER_ROLE: Mapping[str, list[Any]] = {
     "wanted_milli": [5000],
     "wanted_count": [1],
     "uncapped_draw_milli": [900],
+    "load_nano": [1],
     "spot_percent": [50],
     "required_level": [0],
 }

@@ -3,7 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from plimsoll.acting.pods.manifest import PodPlacement, milli_gpus, template_of
+from plimsoll.acting.pods.manifest import (
+    PodPlacement,
+    milli_gpus,
+    shared_weights,
+    template_of,
+)
 from plimsoll.acting.pods.occupancy import Need, need
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.kinds import Job
@@ -82,7 +87,12 @@ def needs_of(job: Job, placements: Iterable[PodPlacement]) -> list[Need]:
     roles = {each.role for each in placements}
     shapes = {role: pod_shape(template_of(job, role), 0, "Mixed") for role in roles}
     return [
-        need(each, shapes[each.role].cpu_millis, shapes[each.role].memory_bytes)
+        need(
+            each,
+            shapes[each.role].cpu_millis,
+            shapes[each.role].memory_bytes,
+            shared_weights(job, each.role),
+        )
         for each in placements
     ]
 

@@ -20,6 +20,7 @@ from plimsoll.api.training_job import TrainingJob, TrainingPlacement
 from plimsoll.observe.eligibility.placement_spec import GPU_TOLERATIONS
 from plimsoll.observe.labels import (
     COMPLETION_INDEX,
+    GPU_MEMORY,
     JOB_KIND,
     JOB_NAME,
     JOB_UID,
@@ -119,6 +120,13 @@ def milli_gpus(job: Job, role: str) -> int:
     return job.spec.milli_gpus_by_role[role]
 
 
+def shared_weights(job: Job, role: str) -> int:
+    """The bytes that a pod of a role always holds of a GPU that it shares, as far as is known."""
+    if isinstance(job, TrainingJob):
+        return 0
+    return next((each.shared_weights_bytes for each in job.spec.roles if each.name == role), 0)
+
+
 def drain_of(job: InferenceJob, role: str) -> timedelta:
     """How long a replica of a role drains; the default for a role that no longer exists."""
     found = (each.drain for each in job.spec.roles if each.name == role)
@@ -183,7 +191,9 @@ def service_manifest(job: TrainingJob) -> Manifest:
 
 
 def _labels(job: Job, placement: PodPlacement) -> dict[str, str]:
+    weights = shared_weights(job, placement.role)
     return {
+        **({GPU_MEMORY: str(weights)} if weights else {}),
         JOB_NAME: job.metadata.name,
         JOB_KIND: job.kind,
         JOB_UID: job.metadata.uid,

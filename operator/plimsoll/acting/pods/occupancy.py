@@ -11,6 +11,8 @@ from functools import cached_property
 
 from plimsoll.acting.pods.manifest import PodPlacement
 from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.labels import GPU_MEMORY
+from plimsoll.observe.nodes.gpu_memory import shared_memory
 from plimsoll.observe.snapshot import NodeView, PodView, Snapshot
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
@@ -24,10 +26,13 @@ class Need:
     amounts: tuple[tuple[str, int], ...]
 
 
-def need(placement: PodPlacement, cpu_millis: int, memory_bytes: int) -> Need:
-    """What the pod in a place takes."""
+def need(placement: PodPlacement, cpu_millis: int, memory_bytes: int, weights_bytes: int) -> Need:
+    """What the pod in a place takes; `weights_bytes` of the memory of a GPU that it shares."""
+    weights = [(GPU_MEMORY, weights_bytes)] if weights_bytes else []
     gpus = [(placement.gpu_resource, placement.gpu_units)] if placement.gpu_units else []
-    return Need(placement.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), *gpus))
+    return Need(
+        placement.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), *gpus, *weights)
+    )
 
 
 def needs_of_pod(pod: PodView, node: str) -> Need:
@@ -96,6 +101,8 @@ def _subtract(free: dict[str, int], requests: Requests) -> None:
 
 def _free(node: NodeView) -> dict[str, int]:
     free = {CPU: node.cpu_millis, MEMORY: node.memory_bytes, PODS: node.pod_slots}
+    held = node.unmanaged_units.get(GPU_MEMORY, 0)
+    free[GPU_MEMORY] = shared_memory(node).total_bytes - held
     for offer in node.offers:
         taken = node.unmanaged_units.get(offer.resource, 0)
         free[offer.resource] = offer.count * offer.units_per_device - taken

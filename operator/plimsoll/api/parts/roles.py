@@ -1,5 +1,6 @@
 """The roles of an inference job, their replicas, and the load these carry."""
 
+import math
 import re
 from datetime import timedelta
 from typing import Annotated, Final, Literal, Self
@@ -103,6 +104,10 @@ class Role(ApiModel):
     gpus_per_replica: GpuCount
     """GPUs per replica: a whole number, split evenly among its pods, or, for a single pod, a
     fraction of one device such as `"0.25"`."""
+    weights_memory: PositiveQuantity | None = None
+    """GPU memory that a replica with a fraction of a GPU always holds, such as `16Gi`: its weights,
+    without its cache. Replicas that share GPUs never hold more together than there is, and sit
+    where most is left for each one's load. Default: unknown; assumed to be half of its share."""
     pods_per_replica: Annotated[int, Field(ge=1, le=MAX_PODS_PER_REPLICA)] = 1
     """Pods per replica, useful only together."""
     template: PodTemplate
@@ -128,6 +133,13 @@ class Role(ApiModel):
     def milli_gpus_per_pod(self) -> int:
         """GPUs per pod, in thousandths of a device."""
         return thousandths(self.gpus_per_replica / self.pods_per_replica)
+
+    @property
+    def shared_weights_bytes(self) -> int:
+        """What a replica always holds of a GPU that it shares; 0 if unknown, or it shares none."""
+        if self.weights_memory is None or self.gpus_per_replica >= 1:
+            return 0
+        return math.ceil(self.weights_memory)
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from plimsoll.api.gpu_pool import GPUPool, GPUPoolSpec
+from plimsoll.observe.labels import GPU_MEMORY
+from plimsoll.observe.nodes.gpu_memory import shared_memory
 from plimsoll.observe.nodes.gpus import Offer
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.observe.views.pools import gpu_type_of
@@ -146,6 +148,7 @@ def _node(
     view: NodeView, pool: GPUPool | None, levels: tuple[Level, ...], domains: tuple[str, ...]
 ) -> Node:
     spec = pool.spec if pool else None
+    memory = shared_memory(view)
     return Node(
         name=NodeName(view.name),
         devices=tuple(_devices(offer, view, pool) for offer in view.offers),
@@ -161,6 +164,9 @@ def _node(
         interruptions_per_kilohour=_interruptions(pool) if pool else 0,
         open=view.state.open,
         usable=view.state.usable,
+        gpu_memory_bytes=max(0, memory.total_bytes - view.unmanaged_units.get(GPU_MEMORY, 0)),
+        gpu_memory_each_bytes=memory.each_bytes,
+        returnable=spec is not None and spec.provisioning is not None,
     )
 
 

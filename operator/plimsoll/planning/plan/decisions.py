@@ -182,9 +182,10 @@ def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assign
         text = f"left {', '.join(left)}, now {assignments_text(assignments)}"
         chosen = _leaves_by_choice(snapshot, job)
         return Migrate(name, assignments, Reason.MIGRATED if chosen else Reason.NODE_LEFT, text)
-    return Migrate(
-        name, assignments, Reason.MIGRATED, f"moved to {assignments_text(assignments)}", domain
-    )
+    text = f"moved to {assignments_text(assignments)}"
+    if job.name in result.solution.reseated:
+        text = f"{text}, where a shared GPU has more memory left for its load"
+    return Migrate(name, assignments, Reason.MIGRATED, text, domain)
 
 
 def _overdrawn(result: PlanResult, job: Job, assignments: Assignments) -> str:

@@ -40,7 +40,7 @@ LEFT_OUT: Final = LeftOut(
         "payback_seconds": _OF_TIME,
         "overdue": _OF_TIME,
     },
-    role={},
+    role={"load_nano": "only weighs"},
 )
 """What may have changed in a job while its placement was planned."""
 

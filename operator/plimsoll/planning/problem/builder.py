@@ -28,6 +28,7 @@ from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
 from plimsoll.planning.problem.weights import counts_completion
 from plimsoll.planning.quota.reservation import Reservations
 from plimsoll.planning.serving.replicas import served_by, services
+from plimsoll.planning.serving.shared_load import with_shared_load
 from plimsoll.planning.serving.size_groups import part_name
 from plimsoll.planning.spot.deadlines import SpotRulesMaker
 from plimsoll.planning.training.batch_limits import allowed_counts
@@ -189,6 +190,7 @@ class ProblemBuilder:
             if resource.status.measured and not self._counts_completion:
                 roles = (_as_measured(roles[0], resource), *roles[1:])
             return training_job(view, resource, roles, cluster, pinned=pinned)
+        roles = tuple(with_shared_load(role, resource) for role in roles)
         return inference_job(view, resource, roles, cluster, pinned=pinned)
 
     def roles(self, view: JobView) -> tuple[Role, ...]:
@@ -244,8 +246,9 @@ class ProblemBuilder:
         for number, (group, each) in enumerate(groups.items()):
             yield Role(
                 name=part_name(spec.name, group),
-                shape=pod_shape(
-                    spec.template, spec.milli_gpus_per_pod, spec.utilization or "Mixed"
+                shape=replace(
+                    pod_shape(spec.template, spec.milli_gpus_per_pod, spec.utilization or "Mixed"),
+                    gpu_memory_bytes=spec.shared_weights_bytes,
                 ),
                 counts=tuple(range(min(1, each.most) if not number else 0, each.most + 1)),
                 yields=_by_type({kind: (milli,) for kind, milli in each.yields_milli.items()}),

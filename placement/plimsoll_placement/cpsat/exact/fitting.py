@@ -17,6 +17,7 @@ class _Demand:
     cpu_millis: Sum = field(default_factory=Sum)
     memory_bytes: Sum = field(default_factory=Sum)
     slots: Sum = field(default_factory=Sum)
+    gpu_memory_bytes: Sum = field(default_factory=Sum)
     gpus: dict[GpuType, dict[int, Sum]] = field(default_factory=dict[GpuType, dict[int, Sum]])
 
     def add(self, shape: Shape, gpu_type: GpuType, count: Terms) -> None:
@@ -24,6 +25,7 @@ class _Demand:
         self.cpu_millis.add(terms, shape.cpu_millis)
         self.memory_bytes.add(terms, shape.memory_bytes)
         self.slots.add(terms)
+        self.gpu_memory_bytes.add(terms, shape.gpu_memory_bytes)
         if shape.gpu_milli:
             self.gpus.setdefault(gpu_type, {}).setdefault(shape.gpu_milli, Sum()).add(terms)
 
@@ -43,6 +45,7 @@ def nodes_suffice(variables: Variables) -> None:
         no_more_than(variables.model, demand.cpu_millis, max(0, rest.cpu_millis))
         no_more_than(variables.model, demand.memory_bytes, max(0, rest.memory_bytes))
         no_more_than(variables.model, demand.slots, max(0, rest.slots))
+        no_more_than(variables.model, demand.gpu_memory_bytes, max(0, rest.gpu_memory_bytes))
         for gpu_type, requested in demand.gpus.items():
             job_classes = [
                 devices for devices in nodes[row].devices if devices.gpu_type == gpu_type

@@ -42,6 +42,10 @@ def _room(remains: Remains, row: int, shape: Shape) -> int:
         rooms.append(rest.cpu_millis // shape.cpu_millis)
     if shape.memory_bytes:
         rooms.append(rest.memory_bytes // shape.memory_bytes)
+    if shape.gpu_memory_bytes:
+        each = remains.scope.problem.nodes[row].gpu_memory_each_bytes
+        rooms.append(rest.gpu_memory_bytes // shape.gpu_memory_bytes)
+        rooms.append(rest.slots if each >= shape.gpu_memory_bytes else 0)
     return min(rooms)
 
 

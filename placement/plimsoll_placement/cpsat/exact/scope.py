@@ -62,6 +62,7 @@ class Rest:
     cpu_millis: int
     memory_bytes: int
     slots: int
+    gpu_memory_bytes: int
     requested_millis: dict[GpuType, list[int]]
 
 
@@ -82,7 +83,9 @@ class Remains:
         """What is left of a node; negative where what is pinned is more than it has."""
         if row not in self.rests:
             node = self.scope.problem.nodes[row]
-            self.rests[row] = Rest(node.cpu_millis, node.memory_bytes, node.pod_slots, {})
+            self.rests[row] = Rest(
+                node.cpu_millis, node.memory_bytes, node.pod_slots, node.gpu_memory_bytes, {}
+            )
         return self.rests[row]
 
     def power_left(self) -> dict[DomainName, int]:
@@ -121,6 +124,7 @@ class Remains:
             rest.cpu_millis -= shape.cpu_millis
             rest.memory_bytes -= shape.memory_bytes
             rest.slots -= 1
+            rest.gpu_memory_bytes -= shape.gpu_memory_bytes
             if shape.gpu_milli:
                 rest.requested_millis.setdefault(assignment.gpu_type, []).append(shape.gpu_milli)
             for domain in node.power_domains:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from plimsoll_placement.explain.shortage.amounts import (
     counted,
     cpu,
+    gpu_memory,
     gpus,
     gpus_of,
     listed,
@@ -117,11 +118,12 @@ class FreeGpus:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """CPU, memory and pod slots of one node."""
+    """CPU, memory, pod slots and memory of shared GPUs of one node."""
 
     cpu_millis: int
     memory_bytes: int
     pod_slots: int
+    gpu_memory_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,7 @@ class FreeResources:
             cpu_millis=node.cpu_millis + more.cpu_millis,
             memory_bytes=node.memory_bytes + more.memory_bytes,
             pod_slots=node.pod_slots + more.pod_slots,
+            gpu_memory_bytes=node.gpu_memory_bytes + more.gpu_memory_bytes,
         )
 
     def sentence(self) -> str:
@@ -149,6 +152,7 @@ class FreeResources:
             cpu: sum(room.cpu_millis for room in rooms),
             memory: sum(room.memory_bytes for room in rooms),
             _slots: sum(room.pod_slots for room in rooms),
+            gpu_memory: sum(room.gpu_memory_bytes for room in rooms),
         }
         parts = [written(amount) for written, amount in amounts.items() if amount]
         return f"free {listed(parts)}{_on(dict(self.on_nodes))}"

@@ -231,6 +231,7 @@ def _headroom(ledger: Ledger, row: int, shape: Shape, pods: int) -> Headroom:
         max(0, pods * shape.cpu_millis - int(ledger.cpu[row])),
         max(0, pods * shape.memory_bytes - int(ledger.memory[row])),
         max(0, pods - int(ledger.slots[row])),
+        max(0, pods * shape.gpu_memory_bytes - int(ledger.gpu_memory[row])),
     )
 
 
@@ -238,7 +239,8 @@ def _weight(missing: Headroom, shape: Shape) -> int:
     """Headroom in thousandths of what a pod takes."""
     cpu = 1000 * missing.cpu_millis // max(shape.cpu_millis, 1)
     memory = 1000 * missing.memory_bytes // max(shape.memory_bytes, 1)
-    return cpu + memory + 1000 * missing.pod_slots
+    gpu_memory = 1000 * missing.gpu_memory_bytes // max(shape.gpu_memory_bytes, 1)
+    return cpu + memory + gpu_memory + 1000 * missing.pod_slots
 
 
 def _reopening(stuck: Stuck) -> Ladder:

@@ -35,6 +35,11 @@ def memory(size_bytes: int) -> str:
     return f"{_short(size_bytes / BYTES_PER_GIB)} GiB"
 
 
+def gpu_memory(size_bytes: int) -> str:
+    """Bytes of a GPU's memory as GiB."""
+    return f"{memory(size_bytes)} of GPU memory"
+
+
 def counted(count: int, noun: str) -> str:
     """A count with its noun: 1 node, 3 nodes."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

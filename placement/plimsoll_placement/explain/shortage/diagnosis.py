@@ -181,6 +181,11 @@ def _by_others(case: _Case, at: NodeIndex, plain: Shortage) -> Shortage:
     others = OtherRoom(
         cpu_millis=int(case.ledger.cpu[rows].max(initial=0)),
         memory_bytes=int(case.ledger.memory[rows].max(initial=0)),
+        gpu_memory_bytes=int(
+            np.minimum(case.ledger.gpu_memory[rows], case.ledger.gpu_memory_each[rows]).max(
+                initial=0
+            )
+        ),
         pods=int(at.room.sum()),
     )
     return replace(plain, reason=Reason.INSUFFICIENT_RESOURCES, bound=bound, others=others)

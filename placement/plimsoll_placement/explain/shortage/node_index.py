@@ -99,12 +99,14 @@ def _joined(parts: list[Ints]) -> Ints:
 
 
 def others_room(ledger: Ledger, rows: Ints, shape: Shape) -> Ints:
-    """Pods for which each of these rows has CPU, memory and slots."""
+    """Pods for which each of these rows has CPU, memory, memory of shared GPUs and slots."""
     room = ledger.slots[rows]
     if shape.cpu_millis:
         room = np.minimum(room, ledger.cpu[rows] // shape.cpu_millis)
     if shape.memory_bytes:
         room = np.minimum(room, ledger.memory[rows] // shape.memory_bytes)
+    if shape.gpu_memory_bytes:
+        room = np.minimum(room, ledger.gpu_memory_room(rows, shape))
     return np.maximum(room, 0)
 
 

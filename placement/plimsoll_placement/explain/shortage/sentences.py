@@ -2,7 +2,15 @@
 
 from collections.abc import Callable
 
-from plimsoll_placement.explain.shortage.amounts import cpu, gpus, gpus_of, listed, memory, power
+from plimsoll_placement.explain.shortage.amounts import (
+    cpu,
+    gpu_memory,
+    gpus,
+    gpus_of,
+    listed,
+    memory,
+    power,
+)
 from plimsoll_placement.explain.shortage.shortage import Ask, Reason, Shortage
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Shape
 
@@ -43,7 +51,8 @@ def _plain_pods(ask: Ask) -> str:
 def _other_parts(shape: Shape) -> list[str]:
     """What a pod takes besides GPUs."""
     parts = [cpu(shape.cpu_millis)] if shape.cpu_millis else []
-    return parts + ([memory(shape.memory_bytes)] if shape.memory_bytes else [])
+    parts += [memory(shape.memory_bytes)] if shape.memory_bytes else []
+    return parts + ([gpu_memory(shape.gpu_memory_bytes)] if shape.gpu_memory_bytes else [])
 
 
 def _is_part(ask: Ask) -> bool:
@@ -160,10 +169,14 @@ def _others_left(shortage: Shortage) -> str:
         free.append(cpu(others.cpu_millis))
     if others.memory_bytes < shape.memory_bytes:
         free.append(memory(others.memory_bytes))
+    if others.gpu_memory_bytes < shape.gpu_memory_bytes:
+        free.append(gpu_memory(max(0, others.gpu_memory_bytes)))
     if free:
         where = "nodes with such GPUs free" if shape.gpu_milli else "nodes that it may use"
         return f"{where} have at most {listed(free)} left"
-    return f"there are CPU, memory and pod slots for {others.pods} of {shortage.ask.pods} pods"
+    beside = ", memory of GPUs" if shape.gpu_memory_bytes else ""
+    all_of_it = f"CPU, memory{beside} and pod slots"
+    return f"there are {all_of_it} for {others.pods} of {shortage.ask.pods} pods"
 
 
 def _by_topology(shortage: Shortage, **_: bool) -> str:

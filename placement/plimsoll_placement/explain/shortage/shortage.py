@@ -77,10 +77,14 @@ class QueueRoom:
 
 @dataclass(frozen=True, slots=True)
 class OtherRoom:
-    """The most CPU and memory free on a node with room on its devices; the pods that fit in all."""
+    """The most CPU and memory free on a node with room on its devices; the pods that fit in all.
+
+    `gpu_memory_bytes` is the most that one pod could have of its shared GPUs' memory.
+    """
 
     cpu_millis: int
     memory_bytes: int
+    gpu_memory_bytes: int
     pods: int
 
 

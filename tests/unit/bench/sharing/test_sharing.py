@@ -4,11 +4,11 @@ from itertools import product
 from random import Random
 
 import pytest
-
-from plimsoll_bench.sharing.check import sharing_mistakes, worst_pressure
 from plimsoll_bench.sharing.placing import shared
 from plimsoll_bench.sharing.pressure import fluid_bound
 from plimsoll_bench.sharing.shared_models import Model, ModelName, Sharing, SharingProblem, Unshared
+
+from plimsoll_bench.sharing.check import sharing_mistakes, worst_pressure
 
 
 def a_problem(*models: tuple[int, int], gpus: int, memory: int = 80) -> SharingProblem:

@@ -16,7 +16,14 @@ from plimsoll_placement.explain import (
     relaxations,
 )
 from plimsoll_placement.explain.shortage.shortage import OtherRoom, PowerGap, QueueRoom
-from plimsoll_placement.model import DomainName, Job, JobName, QueueName, Role
+from plimsoll_placement.model import (
+    UNKNOWN_BYTES,
+    DomainName,
+    Job,
+    JobName,
+    QueueName,
+    Role,
+)
 from plimsoll_placement.problem import Problem
 from support.problems.builders import (
     A100,
@@ -347,7 +354,9 @@ def test_cpu_and_memory_that_bind_are_reported() -> None:
             "nodes with such GPUs free have at most 48 CPU left"
         ),
     )
-    others = OtherRoom(cpu_millis=48_000, memory_bytes=512 * GIB, pods=0)
+    others = OtherRoom(
+        cpu_millis=48_000, memory_bytes=512 * GIB, gpu_memory_bytes=UNKNOWN_BYTES, pods=0
+    )
     assert lack_of_waiting(problem, placements).shortages[0].others == others
     assert "free 16 CPU on one node (n0)" in remedies(problem, placements)
 

@@ -41,22 +41,6 @@ def packing(
     return NotPacked(is_proven=search.states < most_states, states=search.states)
 
 
-def best_fit(weights: Sequence[int], capacity: int, bins: int) -> Bins | None:
-    """Each item, heaviest first, in the bin where it leaves least room; None if none has room.
-
-    Of equal bins the first is taken.
-    """
-    free, filled = [capacity] * bins, [list[int]() for _ in range(bins)]
-    for item in sorted(range(len(weights)), key=lambda item: (-weights[item], item)):
-        fitting = [place for place in range(bins) if free[place] >= weights[item]]
-        if not fitting:
-            return None
-        place = min(fitting, key=free.__getitem__)
-        free[place] -= weights[item]
-        filled[place].append(item)
-    return tuple(map(tuple, filled))
-
-
 def lower_bound(descending: Sequence[int], capacity: int) -> int:
     """The least number of bins needed; more than the items if one of them is larger than a bin."""
     if not descending:
