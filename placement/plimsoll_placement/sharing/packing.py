@@ -32,7 +32,8 @@ def packing(
     weights: Sequence[int], capacity: int, bins: int, most_states: int
 ) -> Packed | NotPacked:
     """Each item in one of the bins, none of which weighs more than the capacity."""
-    if lower_bound(sorted(weights, reverse=True), capacity) > bins:
+    is_too_heavy = max(weights, default=0) > capacity
+    if is_too_heavy or lower_bound(sorted(weights, reverse=True), capacity) > bins:
         return NotPacked(is_proven=True, states=0)
     search = _Search(weights, capacity, most_states)
     found = search.fill(tuple(range(len(weights))), bins)

@@ -51,6 +51,9 @@ class NodeFields(TypedDict, total=False):
     interruptions_per_kilohour: int
     open: bool
     usable: bool
+    gpu_memory_bytes: int
+    gpu_memory_each_bytes: int
+    returnable: bool
 
 
 class JobFields(TypedDict, total=False):
