@@ -27,6 +27,7 @@ from plimsoll_bench.sharing.models import Instance, Model
 from plimsoll_placement.sharing.sharing import MOST_STATES
 from plimsoll_placement.solve import load
 
+MOST_SAID = 5
 RECORDED = "kvpr_cpsat_best"
 
 
@@ -77,7 +78,7 @@ def result(place: int, row: Row, most_states: int) -> Result:
     found = groups(plan, instance)
     wrong = (*(hold.message for hold in plan.holds), *mistakes(instance, found))
     if wrong:
-        raise UnsolvedError(f"instance {place}: {'; '.join(wrong)}")
+        raise UnsolvedError(f"instance {place}: {'; '.join(wrong[:MOST_SAID])}")
     pressure = worst_pressure(instance, found)
     bound = _bound(instance, pressure)
     return Result(

@@ -1,8 +1,8 @@
 """An instance on the operator's own planning path: services and nodes in, places out.
 
 Each model is an InferenceJob with one replica of a part of a GPU, its weights, its rate and its
-latency objective; each GPU is a node that time-slicing shares among as many as there are models. A
-gigabyte of the instance is a GiB, so that a node's label can say its memory.
+latency objective; each GPU is a node that time-slicing shares among up to 20. A gigabyte of the
+instance is a GiB, so that a node's label can say its memory.
 """
 
 from dataclasses import replace
@@ -29,11 +29,12 @@ from plimsoll_placement.solve import solve_lean
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SECONDS = "1970-01-01T00:00:00Z"
 GIB_IN_MIB = 1024
+MOST_SHARERS = 20
 
 
 def objects(instance: Instance) -> Objects:
     """The nodes and services of an instance."""
-    sharers = max(2, len(instance.models))
+    sharers = min(max(2, len(instance.models)), MOST_SHARERS)
     nodes = [_node(place, instance.memory_gb, sharers) for place in range(instance.gpus)]
     jobs = [_job(model, sharers) for model in instance.models]
     return Objects(

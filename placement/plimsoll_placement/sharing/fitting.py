@@ -6,6 +6,9 @@ Where all GPUs are alike and vacant, a search for bins of one size is faster (se
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from plimsoll_placement.sharing.packing import NotPacked, Packed, packing
 from plimsoll_placement.sharing.pressure import Weighed, is_allowed
 from plimsoll_placement.sharing.problem import Groups, SharingProblem
@@ -14,7 +17,7 @@ MOST_SEARCHED: Final = 128
 """More replicas at once are not searched for a way to fit all."""
 
 MOST_PAIRS: Final = 100_000
-"""With more pairs of a replica and a GPU than this they are not all looked at."""
+"""With more pairs of a replica and a GPU than this it is not looked at whether each fits alone."""
 
 
 def fitting(problem: SharingProblem, scale: Weighed, most_states: int) -> Packed | NotPacked:
@@ -42,21 +45,28 @@ def fitting(problem: SharingProblem, scale: Weighed, most_states: int) -> Packed
 def best_fit(problem: SharingProblem, scale: Weighed) -> Groups | None:
     """Each replica, heaviest first, on the GPU where it leaves least room; None if none has room.
 
-    Of equal GPUs the first is taken.
+    Of equal GPUs the first is taken. Weights are rounded, so whether all fit is to be seen after.
     """
-    free, filled = list(scale.capacities), [list[int]() for _ in problem.gpus]
-    for sharer in _heaviest_first(scale):
-        fitting = [
-            gpu
-            for gpu in range(len(free))
-            if free[gpu] >= scale.weights[sharer] and _may_join(problem, sharer, gpu, filled[gpu])
-        ]
-        if not fitting:
+    free = np.array(scale.capacities, dtype=np.float64)
+    room = np.array([gpu.room for gpu in problem.gpus], dtype=np.int64)
+    most = np.array([gpu.most_weights_bytes for gpu in problem.gpus], dtype=np.int64)
+    allowed = {mask: _as_array(mask, len(free)) for mask in {s.gpus for s in problem.sharers}}
+    filled = [list[int]() for _ in problem.gpus]
+    for item in _heaviest_first(scale):
+        sharer, weight = problem.sharers[item], float(scale.weights[item])
+        fits = allowed[sharer.gpus] & (free >= weight) & (room > 0)
+        fits &= most >= sharer.weights_bytes
+        if not fits.any():
             return None
-        gpu = min(fitting, key=free.__getitem__)
-        free[gpu] -= scale.weights[sharer]
-        filled[gpu].append(sharer)
+        gpu = int(np.where(fits, free, np.inf).argmin())
+        free[gpu] -= weight
+        room[gpu] -= 1
+        filled[gpu].append(item)
     return tuple(map(tuple, filled))
+
+
+def _as_array(mask: int, count: int) -> NDArray[np.bool_]:
+    return np.array([mask >> gpu & 1 for gpu in range(count)], dtype=np.bool_)
 
 
 def are_too_many(problem: SharingProblem, scale: Weighed) -> bool:

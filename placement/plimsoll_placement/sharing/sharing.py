@@ -9,7 +9,7 @@ or when the allowed states run out; with no clock, the same problem has the same
 from dataclasses import dataclass
 from fractions import Fraction
 
-from plimsoll_placement.sharing.fitting import MOST_PAIRS, are_too_many, best_fit, fitting
+from plimsoll_placement.sharing.fitting import are_too_many, best_fit, fitting
 from plimsoll_placement.sharing.packing import Packed, lower_bound
 from plimsoll_placement.sharing.pressure import (
     NO_PRESSURE,
@@ -30,6 +30,9 @@ MOST_AT_ONCE = 16
 
 NEAR = Fraction(1, 1000)
 """With bound and best this near, the best is the next limit: no packing below it is a proof."""
+
+MOST_PAIRS = 4_000_000
+"""With more pairs of a replica and a GPU than this none are packed all at once."""
 
 START_STEPS = 10
 BOUND_STEPS = 20
@@ -72,7 +75,7 @@ def _started(problem: SharingProblem, start: Groups | None, most_states: int) ->
     if _is_too_much(problem, scale):
         return Unshared(is_proven=True)
     quick = best_fit(problem, scale)
-    if quick is not None:
+    if quick is not None and largest(problem, quick) is not None:
         return quick
     if len(problem.gpus) > MOST_AT_ONCE:
         return Unshared(is_proven=False)

@@ -69,6 +69,34 @@ def test_fractions_share_a_device_where_a_node_offers_shares(scene: Scene) -> No
         assert gpu_limits(running.pods) == [{"nvidia.com/gpu": "1"}]
 
 
+def test_models_share_gpus_as_their_weights_allow(scene: Scene) -> None:
+    """Each GPU has 15 GiB and shares for four."""
+    nodes = [fake_node(f"t4-{index}", T4, 1, replicas=4) for index in range(2)]
+    scene.add_nodes(*nodes)
+    role = {"weightsMemory": "9Gi"}
+    jobs = [an_inference_job(f"m-{n}", gpus="0.25", loads={T4: 1}, role=role) for n in range(3)]
+    scene.apply(*jobs[:2])
+    running = [scene.running(job) for job in jobs[:2]]
+    assert sorted(node for each in running for node in each.nodes) == ["t4-0", "t4-1"]
+    labels = [each.pods[0]["metadata"]["labels"] for each in running]
+    assert [each["plimsoll.dev/gpu-memory"] for each in labels] == [str(9 << 30)] * 2
+    scene.apply(jobs[2])
+    status = scene.until(jobs[2], reason="InsufficientResources")
+    assert status["message"] == (
+        "needs 0.25 × Tesla-T4 with 9 GiB of GPU memory on one device; "
+        "nodes with such GPUs free have at most 6 GiB of GPU memory left"
+    )
+
+
+def test_quarters_of_gpus_without_rates_are_spread(scene: Scene) -> None:
+    scene.add_nodes(*(fake_node(f"t4-{index}", T4, 1, replicas=4) for index in range(2)))
+    jobs = [an_inference_job(f"q-{n}", gpus="0.25", loads={T4: 1}) for n in range(4)]
+    scene.apply(*jobs)
+    nodes = [node for job in jobs for node in scene.running(job).nodes]
+    assert len(nodes) == 4
+    assert set(nodes) <= {"t4-0", "t4-1"}
+
+
 def test_renamed_shares_are_asked_for_by_their_name(scene: Scene) -> None:
     labels = {
         "nvidia.com/gpu.product": "Tesla-T4-SHARED",

@@ -69,7 +69,7 @@ def _services(path: Path) -> object:
 
 def _models(path: Path) -> object:
     return [
-        shared_models.problem(each)
+        shared_models.instance_of(each)
         for each in recorded.objects_of(recorded.json_in(path), str(path))
     ]
 
