@@ -24,7 +24,7 @@ from plimsoll_bench.sharing.check import fluid_bound, mistakes, worst_pressure
 from plimsoll_bench.sharing.exact import MOST_MODELS, is_possible_below
 from plimsoll_bench.sharing.joint import groups, objects, planned
 from plimsoll_bench.sharing.models import Instance, Model
-from plimsoll_placement.sharing.sharing import MOST_STATES
+from plimsoll_placement.effort import SHARING_STATES
 from plimsoll_placement.solve import load
 
 MOST_SAID = 5
@@ -126,7 +126,9 @@ def main() -> None:
     """Print the summary as one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=Path, required=True, help="a JSON list of instances")
-    parser.add_argument("--states", type=int, default=MOST_STATES, help="partial packings for each")
+    parser.add_argument(
+        "--states", type=int, default=SHARING_STATES, help="partial packings for each"
+    )
     options = parser.parse_args()
     load()
     instances = objects_of(json_in(options.instances), str(options.instances))

@@ -1,8 +1,10 @@
 """How much a search may spend."""
 
 from dataclasses import dataclass
+from typing import Final
 
-from plimsoll_placement.sharing.sharing import MOST_STATES
+SHARING_STATES: Final = 8000
+"""How many partial packings are examined by default, which takes some tenths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,4 +18,4 @@ class Effort:
 
     deterministic_seconds: float = 2.0
     workers: int = 1
-    sharing_states: int = MOST_STATES
+    sharing_states: int = SHARING_STATES

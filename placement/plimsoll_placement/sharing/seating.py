@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from plimsoll_placement.check import violations
+from plimsoll_placement.effort import SHARING_STATES
 from plimsoll_placement.model import Assignment, Assignments, JobName, Placements, Shape
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.sharing.moving import Move, paying_moves
@@ -30,7 +31,7 @@ from plimsoll_placement.sharing.seats import (
     comparable_nodes,
     shares_gpus,
 )
-from plimsoll_placement.sharing.sharing import MOST_STATES, shared
+from plimsoll_placement.sharing.sharing import shared
 from plimsoll_placement.solution import Pressure, Solution
 
 BYTES_PER_GIB = 1 << 30
@@ -46,7 +47,7 @@ class _Change:
     now: Assignment
 
 
-def with_seats(problem: Problem, found: Solution, most_states: int = MOST_STATES) -> Solution:
+def with_seats(problem: Problem, found: Solution, most_states: int = SHARING_STATES) -> Solution:
     """The solution, with replicas that share GPUs where they do least to each other.
 
     What that changes in the score is what moves cost, which is paid for by itself; the score stays

@@ -9,6 +9,7 @@ or when the allowed states run out; with no clock, the same problem has the same
 from dataclasses import dataclass
 from fractions import Fraction
 
+from plimsoll_placement.effort import SHARING_STATES
 from plimsoll_placement.sharing.fitting import are_too_many, best_fit, fitting
 from plimsoll_placement.sharing.packing import Packed, lower_bound
 from plimsoll_placement.sharing.pressure import (
@@ -21,9 +22,6 @@ from plimsoll_placement.sharing.pressure import (
 )
 from plimsoll_placement.sharing.problem import Groups, Sharing, SharingProblem, Unshared
 from plimsoll_placement.sharing.repacking import repacked
-
-MOST_STATES = 8000
-"""How many partial packings may be examined by default, which takes some tenths of a second."""
 
 MOST_AT_ONCE = 16
 """With more GPUs than this the whole is not searched."""
@@ -49,7 +47,7 @@ class _Progress:
 
 
 def shared(
-    problem: SharingProblem, start: Groups | None = None, most_states: int = MOST_STATES
+    problem: SharingProblem, start: Groups | None = None, most_states: int = SHARING_STATES
 ) -> Sharing | Unshared:
     """The replicas on each GPU such that the largest pressure is as small as could be found.
 

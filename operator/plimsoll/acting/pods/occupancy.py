@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from plimsoll.acting.pods.manifest import PodPlacement
+from plimsoll.observe.assumed.gpu_memory import shared_memory
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.labels import GPU_MEMORY
-from plimsoll.observe.nodes.gpu_memory import shared_memory
 from plimsoll.observe.snapshot import NodeView, PodView, Snapshot
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"

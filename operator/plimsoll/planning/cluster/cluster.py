@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from plimsoll.api.gpu_pool import GPUPool, GPUPoolSpec
+from plimsoll.observe.assumed.gpu_memory import shared_memory
 from plimsoll.observe.labels import GPU_MEMORY
-from plimsoll.observe.nodes.gpu_memory import shared_memory
 from plimsoll.observe.nodes.gpus import Offer
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.observe.views.pools import gpu_type_of

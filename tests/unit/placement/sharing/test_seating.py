@@ -7,7 +7,7 @@ import pytest
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Explainer
-from plimsoll_placement.model import JobName, Weights
+from plimsoll_placement.model import JobName, NodeName, Weights
 from plimsoll_placement.sharing.seating import with_seats
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve
@@ -183,7 +183,7 @@ def test_a_job_moves_one_replica_at_a_time() -> None:
     nodes = [a_shared_gpu("n0"), a_shared_gpu("n1"), a_shared_gpu("n2")]
     found = seated(a_problem(nodes, [job]))
     at = [each.nodes[0] for each in found.placements[JobName("s")]]
-    assert at.count("n0") == 3
+    assert at.count(NodeName("n0")) == 3
 
 
 # What it leaves alone

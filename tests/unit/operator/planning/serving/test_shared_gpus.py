@@ -9,7 +9,7 @@ from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
 from plimsoll.acting.pods.manifest import pod_manifest
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.api.inference_job import InferenceJob
-from plimsoll.observe.nodes.gpu_memory import UNKNOWN, SharedMemory, shared_memory
+from plimsoll.observe.assumed.gpu_memory import UNKNOWN, SharedMemory, shared_memory
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Migrate, Plan
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
@@ -166,7 +166,8 @@ def test_the_gpus_of_a_node_have_their_memory_together() -> None:
 
 
 def test_with_mps_each_has_its_part() -> None:
-    node = a_gpu("n-0", **{"gpu_sharing-strategy": "mps"})
+    node = a_gpu("n-0")
+    node["metadata"]["labels"]["nvidia.com/gpu.sharing-strategy"] = "mps"
     assert memory_of(node) == SharedMemory(A100_BYTES, A100_BYTES // 4)
     assert places(planned(node, a_model("a", "21Gi"))) == {}
     assert places(planned(node, a_model("a", "20Gi"))) == {"a": "n-0"}
