@@ -17,6 +17,7 @@ from plimsoll.planning.training.batch_choice import may_restart_for_batch
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.solution import Pressure
 
 _log = logs.logger(__name__)
 
@@ -76,6 +77,7 @@ class CurrentPlan:
             holds=len(self.plan.holds),
             gap_percent=round(self.plan.gap_percent, 2),
             outcome=self.plan.outcome,
+            **_pressure(result.solution.pressure),
         )
         return fresh.plan_input
 
@@ -92,3 +94,10 @@ def report_dropped(broken: Sequence[str]) -> None:
     """Count and log a plan result that is not acted on, and what speaks against it."""
     metrics.PLANS_DROPPED.labels(Reason.STALE).inc()
     _log.info("plan dropped", reason=Reason.PLAN_DROPPED, broken=list(broken))
+
+
+def _pressure(found: Pressure | None) -> dict[str, float]:
+    """The largest pressure on the shared GPUs that get new replicas, and its bound, for the log."""
+    if found is None:
+        return {}
+    return {"pressure": round(found.reached, 6), "pressure_bound": round(found.bound, 6)}

@@ -1,11 +1,12 @@
 """Nodes whose GPUs are shared, and services with parts of them."""
 
 from dataclasses import replace
+from random import Random
 from typing import Unpack
 
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.model import Job, Node, NodeName, Shape
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Job, Node, NodeName, Role, Shape
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve_lean
@@ -74,3 +75,34 @@ def neighbours(solution: Solution) -> set[frozenset[str]]:
 def places(solution: Solution) -> dict[str, str]:
     """The node of each job's only replica."""
     return {name: held[0].nodes[0] for name, held in solution.placements.items() if held}
+
+
+def with_gpu_memory(problem: Problem, rng: Random) -> Problem:
+    """The problem with memory of GPUs that are shared, and weights and loads of what shares them.
+
+    What runs may hold more than there is, as if its weights had just become known.
+    """
+    nodes = tuple(_with_memory(node, rng) for node in problem.nodes)
+    jobs = tuple(
+        replace(job, roles=tuple(_with_weights(role, rng) for role in job.roles))
+        if not job.gang
+        else job
+        for job in problem.jobs
+    )
+    return replace(problem, nodes=nodes, jobs=jobs)
+
+
+def _with_memory(node: Node, rng: Random) -> Node:
+    if all(devices.share_milli == WHOLE_GPU_MILLI for devices in node.devices):
+        return node
+    each = rng.choice((16, 24, 80)) * GIB
+    total = each * rng.choice((1, 2))
+    return replace(node, gpu_memory_bytes=total, gpu_memory_each_bytes=each)
+
+
+def _with_weights(role: Role, rng: Random) -> Role:
+    if not 0 < role.shape.gpu_milli < WHOLE_GPU_MILLI:
+        return role
+    weights = rng.choice((0, 5, 9, 14, 20)) * GIB
+    load = rng.choice((None, 0, NANO, 7 * NANO))
+    return replace(role, shape=replace(role.shape, gpu_memory_bytes=weights), load_nano=load)

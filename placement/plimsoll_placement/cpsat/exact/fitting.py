@@ -33,6 +33,7 @@ class _Demand:
 def fit(variables: Variables) -> None:
     """Require that everything fits together."""
     nodes_suffice(variables)
+    weights_fit_one_gpu(variables)
     limits_hold(variables)
     budgets_hold(variables)
 
@@ -52,6 +53,15 @@ def nodes_suffice(variables: Variables) -> None:
             ]
             standing = Counter(rest.requested_millis.get(gpu_type, ()))
             devices_suffice(variables, job_classes, requested, standing)
+
+
+def weights_fit_one_gpu(variables: Variables) -> None:
+    """No pod stays that holds more of a shared GPU's memory than one pod can have there."""
+    nodes = variables.remains.scope.problem.nodes
+    for kept, assignment, rows in variables.kept_assignments():
+        weights = kept.job.role(assignment.role).shape.gpu_memory_bytes
+        if weights and any(nodes[row].gpu_memory_each_bytes < weights for row in rows):
+            no_more_than(variables.model, Sum().add([(kept.stays, 1)]), 0)
 
 
 def _demands(variables: Variables) -> dict[int, _Demand]:

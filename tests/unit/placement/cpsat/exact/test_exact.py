@@ -1,5 +1,7 @@
 """The node-level model: the true best of a scope, and nothing else is touched."""
 
+from random import Random
+
 import pytest
 
 from plimsoll_placement.check import violations
@@ -11,6 +13,7 @@ from plimsoll_placement.score.score import score
 from support.problems.brute_force import best_score, combination_count
 from support.problems.builders import Placements
 from support.problems.random_problems import random_problem
+from support.problems.shared_gpus import with_gpu_memory
 
 MOST_COMBINATIONS = 1000
 SECONDS = 20.0
@@ -52,6 +55,24 @@ def test_no_placements_are_better_than_those_proven_best(block: int) -> None:
         assert score(problem, placements) == best_score(problem)
         compared += 1
     assert compared > 5
+
+
+def test_none_are_better_where_the_memory_of_shared_gpus_binds() -> None:
+    compared = bound = 0
+    for seed in range(50):
+        plain = random_problem(seed, nodes=2, jobs=3)
+        problem = with_gpu_memory(plain, Random(seed))
+        scope = whole(problem)
+        if problem == plain or combination_count(problem) > MOST_COMBINATIONS or not scope.jobs:
+            continue
+        answer = answer_of(scope)
+        placements = with_answer(scope, answer) if answer.assignments is not None else scope.outside
+        assert answer.is_proven
+        assert violations(problem, placements) == ()
+        assert score(problem, placements) == best_score(problem)
+        compared, bound = compared + 1, bound + (best_score(plain) != best_score(problem))
+    assert compared > 5
+    assert bound
 
 
 @pytest.mark.parametrize("seed", range(12))
