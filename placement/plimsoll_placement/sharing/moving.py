@@ -12,6 +12,8 @@ now, and never in a circle. Only replicas whose load is known move, one of a job
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import nsmallest
+from itertools import islice
 from typing import Final
 
 from plimsoll_placement.model import JobName, NodeName
@@ -21,6 +23,8 @@ from plimsoll_placement.sharing.seats import Comparable, Seated, Seats
 
 MOST_MOVES: Final = 4
 """How many replicas one plan moves among comparable nodes."""
+MOST_LOOKED_AT: Final = 16
+"""How many GPUs under most pressure are looked at, and for a replica how many under least."""
 LEAST_GAIN: Final = Fraction(1, 10)
 """The share of its pressure that a GPU must lose by a move: loads change by less all the time."""
 
@@ -84,19 +88,26 @@ def _best_move(
 ) -> tuple[int, int, Seated] | None:
     """The move that lowers the largest pressure most for the first GPU where one pays."""
     known = [(here, place) for place, each in enumerate(filled) if (here := each.pressure)]
-    for _, source in sorted(known, key=lambda pair: (-pair[0], pair[1])):
+    least_first = sorted(range(len(filled)), key=lambda at: (filled[at].pressure or 0, at))
+    for _, source in nsmallest(MOST_LOOKED_AT, ((-here, place) for here, place in known)):
         options = [
             (worst, place, order)
             for order, pod in enumerate(filled[source].seats.pods)
             if _may_go(pod) and pod.job.whole_name not in moved
-            for place in range(len(filled))
-            if place != source
-            and (worst := _worst_after(problem, nodes, filled[source], filled[place], pod))
+            for place in islice(_with_room(filled, least_first, source, pod), MOST_LOOKED_AT)
+            if (worst := _worst_after(problem, nodes, filled[source], filled[place], pod))
         ]
         if options:
             _, place, order = min(options)
             return source, place, filled[source].seats.pods[order]
     return None
+
+
+def _with_room(
+    filled: Sequence[_Filled], order: Iterable[int], source: int, pod: Seated
+) -> Iterator[int]:
+    """The other nodes that have room for a pod, in an order."""
+    return (place for place in order if place != source and _has_room(filled[place], pod))
 
 
 def _may_go(pod: Seated) -> bool:
@@ -106,9 +117,7 @@ def _may_go(pod: Seated) -> bool:
 def _worst_after(
     problem: Problem, nodes: Comparable, source: _Filled, target: _Filled, pod: Seated
 ) -> Fraction | None:
-    """The larger pressure on both GPUs after a move; None if it cannot be or does not pay."""
-    if not _has_room(target, pod):
-        return None
+    """The larger pressure on both GPUs after a move that has room; None if it does not pay."""
     left, joined = _changed(nodes, source, pod, -1), _changed(nodes, target, pod, 1)
     before, less, more = source.pressure, left.pressure, joined.pressure
     if before is None or less is None or more is None:

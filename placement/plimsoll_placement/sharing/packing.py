@@ -11,6 +11,9 @@ from dataclasses import dataclass
 Bins = tuple[tuple[int, ...], ...]
 """The items in each bin, by their index."""
 
+MOST_BOUNDS = 64
+"""From about how many sizes of items a bound is counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
@@ -49,7 +52,8 @@ def lower_bound(descending: Sequence[int], capacity: int) -> int:
     if descending[0] > capacity:
         return len(descending) + 1
     halves = sum(2 * weight > capacity for weight in descending)
-    small = [0, *(weight for weight in descending[halves:])]
+    # Any of them is a bound; looking from all sizes of many items takes too long.
+    small = [0, *descending[halves :: max(1, len(descending) // MOST_BOUNDS)]]
     return max(_bound_beside(descending, capacity, least) for least in small)
 
 

@@ -107,11 +107,12 @@ def _posed(nodes: Comparable, starting: Sequence[Seated]) -> tuple[SharingProble
             )
         )
         groups.append(tuple(number[id(pod)] for pod in mine))
+    masks = {each: _mask(nodes.seats, each) for each in {pod.role.eligible for pod in starting}}
     sharers = tuple(
         Sharer(
             nodes.seats[0].weights_bytes(pod.role),
             nodes.load(pod.role),
-            _mask(nodes.seats, pod.role.eligible),
+            masks[pod.role.eligible],
         )
         for pod in starting
     )
