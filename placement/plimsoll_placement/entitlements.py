@@ -82,20 +82,20 @@ def _by_turn(jobs: Iterable[Job]) -> Iterator[list[Job]]:
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """What a role has still to take: replicas at most, milli-GPUs, replicas at least."""
+    """What a role has still to take: replicas at most, load to carry, replicas at least."""
 
     most: int
-    milli: int
+    load: int
     fewest: int
 
     def replicas(self, carries: int, room: int) -> int:
         """How many replicas that carry this much each it takes, given room for `room`."""
-        needed = max(0, -(-self.milli // carries), self.fewest) if carries else 0
+        needed = max(0, -(-self.load // carries), self.fewest) if carries else 0
         return min(self.most, needed, max(0, room))
 
     def without(self, carries: int, replicas: int) -> "_Need":
         """What remains once it has this many replicas that carry this much each."""
-        return _Need(self.most - replicas, self.milli - replicas * carries, self.fewest - replicas)
+        return _Need(self.most - replicas, self.load - replicas * carries, self.fewest - replicas)
 
 
 class _Filling:
@@ -147,7 +147,7 @@ class _Filling:
         More of them would be worth their guarantee and nothing else.
         """
         unit = role.shape.gpu_milli * role.pods_per_replica
-        fresh = _Need(role.counts[-1], role.wanted_milli, role.wanted_count)
+        fresh = _Need(role.counts[-1], role.wanted_load, role.wanted_count)
         need = self._needs.get((job.name, role.name), fresh)
         for kind in kinds if unit else ():
             carries, room = role.carries(kind), min(rooms.get(kind, 0), self.left.get(kind, 0))

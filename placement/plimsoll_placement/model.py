@@ -116,7 +116,8 @@ class Role:
     A `mixable` role (inference) may spread its replicas over several types; then one replica on
     type t always yields `yields[t][0]`, the tuple has length one, and anything beyond
     `wanted_milli` is worth nothing. Fewer than `wanted_count` replicas serve only their share of
-    it, however much they carry.
+    it, however much they carry. `fineness`: so many units of a mixable role's yields are a useful
+    milli-GPU, so that types that carry a small part of the load each are told apart.
     `uncapped_draw_milli` is what a pod draws where the plan counts on a cap on its GPUs that is not
     in force; the plan itself uses the draw of `shape`.
     `eligible` is a bit mask over `Problem.nodes`: bit i is set if selectors, affinity and
@@ -136,6 +137,7 @@ class Role:
     mixable: bool = False
     wanted_milli: int = 0
     wanted_count: int = 0
+    fineness: int = 1
     uncapped_draw_milli: int | None = None
     load_nano: int | None = None
     spot_percent: int = 0
@@ -153,14 +155,24 @@ class Role:
         return self.counts[0]
 
     def carries(self, gpu_type: GpuType) -> int:
-        """The useful milli-GPUs of one replica of a mixable role; 0 where it cannot run."""
+        """What one replica of a mixable role carries, in units of `fineness`; 0 where none runs."""
         return self.yields.get(gpu_type, (0,))[0]
+
+    @property
+    def wanted_load(self) -> int:
+        """What is wanted of a mixable role, in units of `fineness`, as `carries` is."""
+        return self.wanted_milli * self.fineness
+
+    def useful_milli(self, carried: int) -> int:
+        """What is carried in units of `fineness`, in useful milli-GPUs."""
+        return carried // self.fineness
 
     def served(self, carried: int, replicas: int) -> int:
         """The useful milli-GPUs of `replicas` replicas of a mixable role that carry `carried`."""
+        useful = self.useful_milli(carried)
         if replicas < self.wanted_count:
-            carried = min(carried, self.wanted_milli * replicas // self.wanted_count)
-        return min(self.wanted_milli, carried)
+            useful = min(useful, self.wanted_milli * replicas // self.wanted_count)
+        return min(self.wanted_milli, useful)
 
     @property
     def least_gpu_milli(self) -> int:

@@ -142,7 +142,7 @@ class _Best:
         self.model.add(count <= role.counts[-1] * runs)
         carried = [(unit.count, role.yields[unit.way.held[0].gpu_type][0]) for unit in mine]
         served = self.model.new_int_var(0, role.wanted_milli, "")
-        self.model.add(served <= total(carried))
+        self.model.add(role.fineness * served <= total(carried))
         return served
 
     def _share_spot(self, job: Job, units: Iterable[Unit]) -> None:

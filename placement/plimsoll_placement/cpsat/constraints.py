@@ -55,7 +55,7 @@ def no_more_is_served_than_carried_or_wanted(builder: ModelBuilder) -> None:
     for own, service in builder.variables.services:
         for role, served in zip(own.job_class.job.roles, service.served, strict=True):
             carried = own.carried(role).terms
-            at_most(model, Sum().add([(served, 1)]).add(carried, -1), 0)
+            at_most(model, Sum().add([(served, role.fineness)]).add(carried, -1), 0)
             at_most(model, Sum().add([(served, 1), (service.runs, -role.wanted_milli)]), 0)
             if role.wanted_count:
                 part = Sum().add([(served, role.wanted_count)])

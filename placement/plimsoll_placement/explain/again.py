@@ -130,7 +130,7 @@ def _of_no_more(role: Role, held: Assignments) -> Role:
     counts = tuple(role.counts[place] for place in kept)
     carried = sum(role.yields[kind][0] for kind in mine if kind in role.yields)
     fewest = min(role.wanted_count, len(mine))
-    wanted = min(role.wanted_milli, carried)
+    wanted = min(role.wanted_milli, role.useful_milli(carried))
     return replace(role, counts=counts, wanted_milli=wanted, wanted_count=fewest)
 
 

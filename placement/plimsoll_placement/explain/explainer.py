@@ -61,6 +61,7 @@ LEFT_OUT: Final = LeftOut(
         "load_nano": _NO_RULE,
         "wanted_milli": "what is missing is added",
         "wanted_count": "what is missing is added",
+        "fineness": "what is missing is added",
         "uncapped_draw_milli": "plans go by the draw of the shape",
     },
 )

@@ -20,7 +20,7 @@ from plimsoll_placement.placing.shortfall import (
     below_least,
     count,
     free_index,
-    lacking_milli,
+    lacking_load,
     missing,
     share_carried,
 )
@@ -56,6 +56,7 @@ LEFT_OUT: Final = LeftOut(
         "mixable": "the request says which type it is for",
         "wanted_milli": "only decides how many replicas are requested",
         "wanted_count": "only decides how many replicas are requested",
+        "fineness": "only decides how many replicas are requested",
         "uncapped_draw_milli": "plans go by the draw of the shape",
         "load_nano": "only decides which replicas share a GPU, once all are placed",
         "spot_percent": "counts of companions only, and is added with them",
@@ -207,7 +208,7 @@ class Greedy:
 
     def _cheapest_types(self, job: Job, role: Role, placed: Assignments) -> list[GpuType]:
         """The GPU types that can take one more replica, the cheapest for what it adds first."""
-        prices, left = self.ledger.prices(job, role), max(lacking_milli(role, placed), 1)
+        prices, left = self.ledger.prices(job, role), max(lacking_load(role, placed), 1)
 
         def price(gpu_type: GpuType) -> tuple[float, int]:
             cheapest = min(

@@ -18,7 +18,7 @@ def scale_down_order(role: Role, assignments: Assignments, order: Order) -> Iter
     for assignment in mine:
         rest = carried - role.carries(assignment.gpu_type)
         too_many = left > role.counts[-1]
-        enough = left > max(role.least, role.wanted_count) and rest >= role.wanted_milli
+        enough = left > max(role.least, role.wanted_count) and rest >= role.wanted_load
         if too_many or enough:
             left, carried = left - 1, rest
             yield assignment

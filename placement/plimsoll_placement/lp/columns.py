@@ -138,10 +138,10 @@ def _serve(program: Program, own: Shares, service: Service) -> None:
         carried: dict[Column, float] = defaultdict(float)
         for way in own.ways:
             if way.option.role.name == name:
-                carried[way.count] -= _gpus(role.yields[way.option.gpu_type][0])
+                carried[way.count] -= _gpus(role.carries(way.option.gpu_type)) / role.fineness
         for stay, column in own.stays:
             if stay.role.name == name:
-                carried[column] -= _gpus(role.yields[stay.gpu_type][0])
+                carried[column] -= _gpus(role.carries(stay.gpu_type)) / role.fineness
         program.at_most([(served, 1.0), *carried.items()], 0.0)
         program.at_most([(served, 1.0), (runs, -_gpus(role.wanted_milli))], 0.0)
         replicas = list(own.replicas(name))

@@ -16,21 +16,24 @@ def missing(role: Role, placed: Assignments) -> int:
     held = count(role, placed)
     if held < role.least:
         return role.least - held
-    return int(held < role.counts[-1] and lacking_milli(role, placed) > 0)
+    return int(held < role.counts[-1] and lacking_load(role, placed) > 0)
 
 
-def lacking_milli(role: Role, placed: Assignments) -> int:
-    """How much of what is wanted the placed replicas do not carry; negative if they carry more."""
+def lacking_load(role: Role, placed: Assignments) -> int:
+    """How much of what is wanted the placed replicas do not carry; negative if they carry more.
+
+    In units of the role's `fineness`.
+    """
     mine = [role.carries(a.gpu_type) for a in placed if a.role == role.name]
     carried = sum(mine)
     if len(mine) < role.wanted_count:
-        carried = role.served(carried, len(mine))
-    return role.wanted_milli - carried
+        carried = min(carried, role.wanted_load * len(mine) // role.wanted_count)
+    return role.wanted_load - carried
 
 
 def share_carried(role: Role, placed: Assignments) -> float:
     """The share of what is wanted that the placed replicas of a role carry."""
-    return 1 - lacking_milli(role, placed) / max(role.wanted_milli, 1)
+    return 1 - lacking_load(role, placed) / max(role.wanted_load, 1)
 
 
 def count(role: Role, placed: Assignments | list[Assignment]) -> int:

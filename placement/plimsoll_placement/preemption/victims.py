@@ -95,7 +95,10 @@ def is_paid(
 def _could_pay(problem: Problem, request: Request, loss: int) -> bool:
     """Whether a request could make up for a loss if its pods cost nothing."""
     role, yields = request.role, request.role.yields[request.gpu_type]
-    milli = yields[0] if role.mixable else yields[role.counts.index(len(request.replicas))]
+    if role.mixable:
+        milli = -(-yields[0] // role.fineness)
+    else:
+        milli = yields[role.counts.index(len(request.replicas))]
     return could_pay(problem, request.job, milli, loss)
 
 

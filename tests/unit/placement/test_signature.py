@@ -33,6 +33,7 @@ OTHER_ROLE: Mapping[str, list[Any]] = {
     "mixable": [False],
     "wanted_milli": [5000],
     "wanted_count": [1],
+    "fineness": [2],
     "uncapped_draw_milli": [900],
     "load_nano": [1],
     "spot_percent": [50],

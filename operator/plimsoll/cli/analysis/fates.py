@@ -30,7 +30,7 @@ from plimsoll_placement.check.usage import (
     usage_by_queue,
 )
 from plimsoll_placement.model import Assignment, GpuType, Node, NodeName, Role
-from plimsoll_placement.placing.shortfall import lacking_milli
+from plimsoll_placement.placing.shortfall import lacking_load
 
 MICROWATTS = 1_000_000
 
@@ -137,7 +137,7 @@ def _missing(placed: PlacedJob) -> Iterator[str]:
     """Replicas of each role without a place; a gang has all or waits."""
     for role in placed.job.roles if not placed.job.gang else ():
         got = tuple(replica.assignment for replica in placed.replicas if replica.role is role)
-        lacking = lacking_milli(role, got)
+        lacking = lacking_load(role, got)
         if lacking > 0 and len(got) < role.counts[-1]:
             more = math.ceil(lacking / max(milli[0] for milli in role.yields.values()))
             more = min(more, role.counts[-1] - len(got))

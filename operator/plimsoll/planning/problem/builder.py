@@ -251,12 +251,13 @@ class ProblemBuilder:
                     gpu_memory_bytes=spec.shared_weights_bytes,
                 ),
                 counts=tuple(range(min(1, each.most) if not number else 0, each.most + 1)),
-                yields=_by_type({kind: (milli,) for kind, milli in each.yields_milli.items()}),
+                yields=_by_type({kind: (milli,) for kind, milli in each.yields.items()}),
                 eligible=eligible if spec.spot.allowed else eligible & ~self.masks.spot,
                 pods_per_replica=spec.pods_per_replica,
                 mixable=True,
                 wanted_milli=each.wanted_milli,
                 wanted_count=each.fewest,
+                fineness=each.fineness,
             )
 
 

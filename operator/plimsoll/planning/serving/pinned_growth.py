@@ -11,6 +11,7 @@ from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.adjustment import Adjustment
 from plimsoll_placement.model import Assignment, Assignments, Job, Role
 from plimsoll_placement.model import JobName as SolverName
+from plimsoll_placement.placing.shortfall import lacking_load
 from plimsoll_placement.problem import Problem
 
 
@@ -32,8 +33,9 @@ def missing_part(job: Job) -> Job | None:
 
 
 def _missing(role: Role, kept: Assignments) -> Role:
-    carried = sum(role.carries(assignment.gpu_type) for assignment in kept)
-    lacking = max(0, role.wanted_milli - role.served(carried, len(kept)))
+    load = lacking_load(role, kept)
+    # Rounded down, for a replica that carries what lacks must not be too little by rounding.
+    lacking = max(1, role.useful_milli(load)) if load > 0 else 0
     most = role.counts[-1] - len(kept) if lacking else 0
     fewest = max(0, role.wanted_count - len(kept))
     counts = tuple(range(most + 1))

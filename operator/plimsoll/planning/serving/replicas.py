@@ -29,6 +29,9 @@ TIMES_ALLOWED: Final = 10
 
 More makes no difference, and a load may be any number.
 """
+PRECISION: Final = 100_000
+"""How exactly a mix of types carries a load: to one part in so many."""
+_NEGLIGIBLE: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,19 @@ class Service:
     """What a role should carry, for the solver: see `Role.yields` and `Role.wanted_milli`.
 
     `most`: the most replicas that could be needed or are allowed; `fewest`: the minimum, where the
-    load to carry does not imply it. See `Role.wanted_count`.
+    load to carry does not imply it. See `Role.wanted_count`. `yields` are in units of `fineness`.
     """
 
-    yields_milli: Mapping[str, int]
+    yields: Mapping[str, int]
     wanted_milli: int
     most: int
     fewest: int = 0
+    fineness: int = 1
+
+    @property
+    def wanted_load(self) -> int:
+        """What is wanted, in units of `fineness`."""
+        return self.wanted_milli * self.fineness
 
 
 def role_status(job: InferenceJob, role: RoleSpec) -> RoleStatus | None:
@@ -209,7 +218,8 @@ def _service(
 def _loaded(bounds: Replicas, milli: int, needed: Mapping[str, float]) -> Service:
     """The whole wanted load is worth the GPUs that it takes of the type that carries most.
 
-    A replica is worth its part of that. If the minimum carries the load on any type, it is worth
+    A replica is worth its part of that, fine enough that any mix of types carries the load to
+    within one part in `PRECISION`. If the minimum carries the load on any type, it is worth
     the same on all; if only on some types, the minimum is wanted regardless of what the replicas
     carry.
     """
@@ -218,11 +228,20 @@ def _loaded(bounds: Replicas, milli: int, needed: Mapping[str, float]) -> Servic
     total = milli * max(math.ceil(min(needed.values())), fewest)
     if max(needed.values()) <= fewest:
         needed = dict.fromkeys(needed, fewest)
-    yields = {kind: max(int(total / max(n, 1)), 1) for kind, n in needed.items()}
     most = min(bounds.max, max(fewest, math.ceil(max(needed.values()))))
     counted = fewest if min(needed.values()) < fewest and fewest > 1 else 0
-    # Each replica's worth is rounded down; the loss must not be worth another replica.
-    return Service(yields, total - most, most, counted)
+    parts = {kind: total / max(n, 1) for kind, n in needed.items()}
+    fineness = _fineness(parts.values(), total, most)
+    # Rounded up: what lacks through rounding must not be worth another replica.
+    yields = {k: math.ceil(each * fineness - _NEGLIGIBLE) for k, each in parts.items()}
+    return Service(yields, total, most, counted, fineness)
+
+
+def _fineness(parts: Iterable[float], total: int, most: int) -> int:
+    """The units of a milli-GPU in which rounding so many replicas up adds next to nothing."""
+    if all(abs(part - round(part)) < _NEGLIGIBLE for part in parts):
+        return 1
+    return max(1, -(-most * PRECISION // total))
 
 
 def _at_most(most: int, needed: Mapping[str, float]) -> Mapping[str, float]:
@@ -245,8 +264,8 @@ def wanted_replicas(job: InferenceJob, role: RoleSpec, places: Iterable[Assignme
 
 
 def _wanted(service: Service, kinds: Sequence[str], *, is_fixed: bool) -> int:
-    lacking = service.wanted_milli - sum(service.yields_milli.get(kind, 0) for kind in kinds)
+    lacking = service.wanted_load - sum(service.yields.get(kind, 0) for kind in kinds)
     if lacking <= 0:
         return min(len(kinds), service.most) if is_fixed else max(len(kinds), service.fewest)
-    more = math.ceil(lacking / max(service.yields_milli.values()))
+    more = math.ceil(lacking / max(service.yields.values()))
     return min(service.most, max(len(kinds) + more, service.fewest))

@@ -80,7 +80,7 @@ def _served(
             carried.add(batch.replicas.terms, role.yields[batch.gpu_type][0])
     _count_is_allowed(variables, runs, role, count)
     served = variables.up_to(role.wanted_milli)
-    covers(variables.model, carried, Sum().add([(served, 1)]))
+    covers(variables.model, carried, Sum().add([(served, role.fineness)]))
     if role.wanted_count:
         part = Sum().add(count.terms, role.wanted_milli)
         covers(variables.model, part, Sum().add([(served, role.wanted_count)]))

@@ -32,7 +32,7 @@ def parsed(manifest: Manifest, **loads: Any) -> InferenceJob:  # noqa: ANN401
 
 def replicas_of(found: Service, kind: str) -> int:
     """How many replicas of one type carry what is wanted."""
-    return -(-found.wanted_milli // found.yields_milli[kind])
+    return -(-found.wanted_load // found.yields[kind])
 
 
 def test_without_a_known_load_the_fewest_replicas_are_wanted_of_whatever_type() -> None:
@@ -99,7 +99,7 @@ def test_what_was_measured_goes_before_what_was_stated() -> None:
 def test_a_type_of_which_nothing_is_known_carries_nothing_beside_one_that_is_known() -> None:
     profiles = [{"type": H100, "load": 4}, {"type": A100}]
     role = {**BETWEEN_1_AND_9, "profiles": profiles}
-    assert set(asked(role, server=8).yields_milli) == {H100}
+    assert set(asked(role, server=8).yields) == {H100}
 
 
 def test_sizes_of_requests_share_a_replicas_time() -> None:
@@ -148,4 +148,4 @@ def test_what_no_replicas_allowed_could_carry_is_no_more_than_ten_times_these(
 
 def test_types_keep_their_ratio_however_large_the_load() -> None:
     found = asked(server=10**12)
-    assert found.yields_milli[H100] == 4 * found.yields_milli[A100]
+    assert found.yields[H100] == 4 * found.yields[A100]
