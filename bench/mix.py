@@ -1,21 +1,25 @@
-"""What the cheapest mix of GPU types costs under finite supply, against the optimum and greedy.
+"""What the mix of GPU types that the operator plans costs under finite supply.
 
     python bench/mix.py --profiles characterization.csv --users N --supply supply.csv --json
 
-Every model of the profiles has N users, or as many as `--demand` says (CSV: model, users). Supply
-is CSV with the columns gpu and count, in single GPUs of a type; a type that is absent has none.
-`plimsoll_bench/mix/profiles.py` describes the profiles; `--prices` takes prices from a CSV (GPU,
-price); `--models M` draws M models like the recorded ones, by `--seed`.
+Every model of the profiles has N users, or as many as `--demand` says (CSV: model, users, and
+perhaps priority, 0 by default). Supply is CSV with the columns gpu and count, in single GPUs of a
+type; a type that is absent has none. `plimsoll_bench/mix/profiles.py` describes the profiles;
+`--prices` takes prices from a CSV (GPU, price); `--models M` draws M models like the recorded ones,
+by `--seed`.
 
-`optimum_per_hour` is proven by another solver (`plimsoll_bench/mix/optimum.py`), null if that takes
+The models are services of a cluster (`plimsoll_bench/mix/cluster.py`), and our answer is the plan
+that the operator makes for it in a turn, with `--seconds` of CP-SAT's deterministic time for the
+search, by default the operator's. `seconds` is its CPU time, from the snapshot to the plan.
+
+`optimum_per_hour` is proven by other code (`plimsoll_bench/mix/optimum.py`), null if that takes
 more than `--proof-seconds`; `greedy_per_hour` is the cost of taking the cheapest per user first,
-perhaps with fewer users served. `seconds` is the CPU time of our answer, which may search for
-`--seconds`. `--shrink K` adds K fractions of the supply, from all of it to just enough for all
-users, and two with less.
+perhaps with fewer users served. `--shrink K` adds K fractions of the supply, from all of it to just
+enough for all users, and two with less. Where it is too little for all, users of a higher priority
+come first; among equal ones a user counts as much as it takes of the profile that carries most.
 """
 
 import argparse
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +28,7 @@ from plimsoll_bench.mix.check import mix_mistakes
 from plimsoll_bench.mix.choosing import cheapest_mix
 from plimsoll_bench.mix.greedy import cheapest_first
 from plimsoll_bench.mix.optimum import Optimum, optimum
+from plimsoll_bench.mix.planned import mix_of, planned
 from plimsoll_bench.mix.profiles import (
     Carried,
     Profile,
@@ -33,13 +38,15 @@ from plimsoll_bench.mix.profiles import (
     profiles_in,
     supply_in,
 )
-from plimsoll_bench.mix.scip import Effort
+from plimsoll_bench.mix.scip import Effort as Reference
 from plimsoll_bench.output import print_json
 from plimsoll_bench.recorded import rows_in
+from plimsoll_placement.effort import Effort
 from plimsoll_placement.estimate.mix.problem import Mix, MixProblem, unserved
+from plimsoll_placement.solve import load
 
 MANY_NODES = 10**9
-SEARCH_SECONDS = 0.85
+REFERENCE_SECONDS = 0.85
 PROOF_SECONDS = 30.0
 DOLLAR = 10**6
 JUST_ENOUGH_WITHIN = 0.001
@@ -64,15 +71,14 @@ class Answers:
 
 def answers(problem: MixProblem, effort: Effort, proof_seconds: float) -> Answers:
     """One problem solved three ways, and verified."""
-    processor, wall = time.process_time(), time.perf_counter()
-    ours = cheapest_mix(problem, effort)
-    seconds, wall_seconds = time.process_time() - processor, time.perf_counter() - wall
+    plan = planned(problem, effort)
+    ours = mix_of(problem, plan)
     greedy = cheapest_first(problem)
     mistakes = (*mix_mistakes(problem, ours), *mix_mistakes(problem, greedy))
     if mistakes:
         raise UnsoundError("; ".join(mistakes))
-    proven = optimum(problem, proof_seconds)
-    return Answers(problem, ours, greedy, proven, seconds, wall_seconds)
+    proven = optimum(problem, plan.worths(len(problem.models)), proof_seconds)
+    return Answers(problem, ours, greedy, proven, plan.seconds, plan.wall_seconds)
 
 
 def short(problem: MixProblem, mix: Mix) -> dict[str, int]:
@@ -101,7 +107,18 @@ def figures(each: Answers) -> dict[str, object]:
         "short_is_proven_least": each.ours.is_least_unserved,
         "optimum_short_users": each.optimum.unserved,
         "greedy_short_users": sum(greedy.values()),
+        "served_percent_by_priority": {
+            str(priority): served_percent(each.problem, ours, priority)
+            for priority in each.problem.priorities
+        },
     }
+
+
+def served_percent(problem: MixProblem, left: Mapping[str, int], priority: int) -> float:
+    """The share of the users of a priority that are served."""
+    models = [model for model in problem.models if model.priority == priority]
+    users = sum(model.loads[0] for model in models)
+    return 100 - 100 * sum(left.get(model.name, 0) for model in models) / max(users, 1)
 
 
 def _dollars(microdollars: float | None) -> float | None:
@@ -132,8 +149,9 @@ def scaled(problem: MixProblem, fraction: float) -> MixProblem:
     return replace(problem, supply=supply)
 
 
-def just_enough(problem: MixProblem, effort: Effort) -> float | None:
+def just_enough(problem: MixProblem) -> float | None:
     """The least fraction of the supply that serves all users; None if even all is too little."""
+    effort = Reference(MANY_NODES, REFERENCE_SECONDS)
     if short(problem, cheapest_mix(problem, effort)):
         return None
     too_little, enough = 0.0, 1.0
@@ -151,7 +169,7 @@ def shrinking(
     problem: MixProblem, effort: Effort, proof_seconds: float, points: int
 ) -> dict[str, object]:
     """The figures from all of the supply down to just enough, at a constant ratio, and below."""
-    least = just_enough(problem, effort)
+    least = just_enough(problem)
     if least is None:
         return {"just_enough": None, "shrink": []}
     fractions = [least ** (place / max(1, points - 1)) for place in range(points)]
@@ -166,12 +184,18 @@ def shrinking(
     }
 
 
-def _demand(arguments: argparse.Namespace, carried: Mapping[str, object]) -> dict[str, int]:
+def _demand(
+    arguments: argparse.Namespace, carried: Mapping[str, object]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """The users of each model, and the priorities of those that have one."""
     users = {name: int(arguments.users) for name in carried}
-    if arguments.demand is not None:
-        rows = rows_in(arguments.demand, about="model")
-        users |= {row.text("model"): row.whole("users") for row in rows}
-    return {name: users[name] for name in carried}
+    if arguments.demand is None:
+        return users, {}
+    rows = rows_in(arguments.demand, about="model")
+    users |= {row.text("model"): row.whole("users") for row in rows}
+    known = [row for row in rows if row.has("priority")]
+    priorities = {row.text("model"): row.whole("priority") for row in known}
+    return {name: users[name] for name in carried}, priorities
 
 
 def read(arguments: argparse.Namespace) -> tuple[Carried, MixProblem]:
@@ -182,8 +206,12 @@ def read(arguments: argparse.Namespace) -> tuple[Carried, MixProblem]:
     carried = carried_in(rows)
     if arguments.models is not None:
         carried = drawn(carried, arguments.models, arguments.seed)
-    users = _demand(arguments, carried)
-    return carried, problem_of(carried, profiles, users, supply_in(arguments.supply))
+    users, priorities = _demand(arguments, carried)
+    problem = problem_of(carried, profiles, users, supply_in(arguments.supply))
+    models = tuple(
+        replace(model, priority=priorities.get(model.name, 0)) for model in problem.models
+    )
+    return carried, replace(problem, models=models)
 
 
 def main() -> None:
@@ -196,13 +224,14 @@ def main() -> None:
     parser.add_argument("--prices", type=Path, help="CSV: GPU,price in dollars an hour")
     parser.add_argument("--models", type=int, help="so many models drawn from the recorded ones")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=SEARCH_SECONDS)
+    parser.add_argument("--seconds", type=float, default=Effort().deterministic_seconds)
     parser.add_argument("--proof-seconds", type=float, default=PROOF_SECONDS)
     parser.add_argument("--shrink", type=int, metavar="K", help="so many fractions of the supply")
     parser.add_argument("--json", action="store_true", help="one line instead of several")
     arguments = parser.parse_args()
     carried, problem = read(arguments)
-    effort = Effort(MANY_NODES, arguments.seconds)
+    effort = Effort(arguments.seconds)
+    load()
     solved = answers(problem, effort, arguments.proof_seconds)
     said = figures(solved) | {
         "models": len(problem.models),

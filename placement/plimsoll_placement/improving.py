@@ -5,6 +5,7 @@ linear program gives a bound and a starting point, a model over classes of like 
 if it is not too large, and large-neighbourhood search goes on from there.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import plimsoll_placement.lp.solving as linear
@@ -46,17 +47,26 @@ class _Progress:
 def improved(problem: Problem, start: Solution, effort: Effort) -> Solution:
     """A solution no worse than `start`, found within the effort."""
     progress = _Progress(start, effort.deterministic_seconds)
-    if _is_small(problem):
-        progress = _solved_whole(problem, progress)
-    if progress.solution.outcome is not Outcome.OPTIMAL:
-        progress = _improved_by_fluid(problem, progress)
-    if progress.solution.outcome is not Outcome.OPTIMAL:
-        progress = _improved_by_model(problem, progress)
+    for step in _steps(problem):
+        if progress.solution.outcome is not Outcome.OPTIMAL:
+            progress = step(problem, progress)
     if progress.solution.outcome is not Outcome.OPTIMAL:
         progress = _improved_by_neighbourhoods(problem, progress, effort.workers)
     if progress.solution.outcome is not Outcome.OPTIMAL:
         return _filled(problem, progress.solution)
     return progress.solution
+
+
+def _steps(problem: Problem) -> list[Callable[[Problem, _Progress], _Progress]]:
+    """The searches before the last.
+
+    Most services alone are decided by classes as exactly as node by node, and far sooner.
+    """
+    by_classes, whole = [_improved_by_fluid, _improved_by_model], [_solved_whole]
+    if not _is_small(problem):
+        return by_classes
+    has_gangs = any(job.gang for job in problem.jobs)
+    return [*whole, *by_classes] if has_gangs else [*by_classes, *whole]
 
 
 def _is_small(problem: Problem) -> bool:

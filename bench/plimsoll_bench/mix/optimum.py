@@ -1,16 +1,17 @@
 """The exact optimum of a mix by independent code: CP-SAT, in whole micro-dollars.
 
-Two programs, one after the other: the fewest users unserved, then the least cost at that. The
-second has additional cuts from dynamic programming, one for each model: the least cost of covering
-its load when each GPU also costs what the linear relaxation would pay for one more of its type. If
-some option is the cheapest for a unit of load, an optimum exists with a few of the others and
-otherwise only that one, so the cost depends on the remainder of the load modulo what that one
-carries: a shortest path over its residues (Gomory's group relaxation). It is a lower bound,
-whatever the supply is.
+Several programs, one after the other: for each priority, highest first, the most worth served, then
+the least cost at that. Worth is as the plan counts it: what load takes of the profile that carries
+most. If all is served, the last has additional cuts from dynamic programming, one for each model:
+the least cost of covering its load when each GPU also costs what the linear relaxation would pay
+for one more of its type. If some option is the cheapest for a unit of load, an optimum exists with
+a few of the others and otherwise only that one, so the cost depends on the remainder of the load
+modulo what that one carries: a shortest path over its residues (Gomory's group relaxation). It is a
+lower bound, whatever the supply is.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,30 +35,35 @@ class Optimum:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """The CP-SAT model and its variables, by model."""
+    """The CP-SAT model and its variables, by model: replicas, and what is served of the worth."""
 
     model: cp_model.CpModel
     replicas: list[list[cp_model.IntVar]]
-    unserved: list[cp_model.IntVar]
+    served: list[cp_model.IntVar]
 
 
-def optimum(problem: MixProblem, seconds: float) -> Optimum:
-    """What is proven of models with one bucket each, in this many seconds per program."""
-    fewest = _program(problem)
-    fewest.model.minimize(sum(fewest.unserved))
-    solver = _solver(seconds)
-    if solver.solve(fewest.model) != cp_model.OPTIMAL:
-        return Optimum(None, None, None)
-    unserved = round(solver.objective_value)
-    cheapest = _program(problem)
-    cheapest.model.add(sum(cheapest.unserved) <= unserved)
-    if not unserved:
+def optimum(problem: MixProblem, worths: Sequence[int], seconds: float) -> Optimum:
+    """What is proven of models with one bucket each, in this many seconds per program.
+
+    `worths` are what the whole load of each model counts; of a part, its part, rounded down.
+    """
+    most: dict[int, int] = {}
+    for priority in problem.priorities:
+        program = _program(problem, worths, most)
+        program.model.maximize(_served(problem, program, priority))
+        solver = _solver(seconds)
+        if solver.solve(program.model) != cp_model.OPTIMAL:
+            return Optimum(None, None, None)
+        most[priority] = round(solver.objective_value)
+    cheapest = _program(problem, worths, most)
+    if sum(most.values()) == sum(worths):
         _cut(problem, cheapest)
     cheapest.model.minimize(_cost(problem, cheapest))
     solver = _solver(seconds)
-    proven = solver.solve(cheapest.model) == cp_model.OPTIMAL
-    cost = round(solver.objective_value) if proven else None
-    return Optimum(unserved, cost, solver.best_objective_bound)
+    if solver.solve(cheapest.model) != cp_model.OPTIMAL:
+        return Optimum(None, None, solver.best_objective_bound)
+    cost = round(solver.objective_value)
+    return Optimum(_unserved(problem, cheapest, solver), cost, solver.best_objective_bound)
 
 
 def _solver(seconds: float) -> cp_model.CpSolver:
@@ -69,25 +75,46 @@ def _solver(seconds: float) -> cp_model.CpSolver:
     return solver
 
 
-def _program(problem: MixProblem) -> _Program:
+def _program(problem: MixProblem, worths: Sequence[int], most: Mapping[int, int]) -> _Program:
+    """What holds of every mix, and that as much is served of the priorities in `most`."""
     program = _Program(cp_model.CpModel(), [], [])
     taken: dict[PoolName, list[cp_model.LinearExprT]] = defaultdict(list)
-    for model in problem.models:
+    for model, worth in zip(problem.models, worths, strict=True):
         (load,) = model.loads
-        unserved = program.model.new_int_var(0, load, "")
+        served = program.model.new_int_var(0, worth, "")
         replicas: list[cp_model.IntVar] = []
         for option in model.options:
             gpus = problem.supply.get(option.pool, 0)
-            most = min(gpus // option.gpus, -(-load // option.carries[0]))
-            replicas.append(program.model.new_int_var(0, most, ""))
+            useful = min(gpus // option.gpus, -(-load // option.carries[0]))
+            replicas.append(program.model.new_int_var(0, useful, ""))
             taken[option.pool].append(option.gpus * replicas[-1])
         carried = sum(o.carries[0] * n for o, n in zip(model.options, replicas, strict=True))
-        program.model.add(carried + unserved >= load)
+        program.model.add(load * served <= worth * carried)
         program.replicas.append(replicas)
-        program.unserved.append(unserved)
+        program.served.append(served)
     for pool, gpus in taken.items():
         program.model.add(sum(gpus) <= problem.supply.get(pool, 0))
+    for priority, least in most.items():
+        program.model.add(_served(problem, program, priority) >= least)
     return program
+
+
+def _served(problem: MixProblem, program: _Program, priority: int) -> cp_model.LinearExprT:
+    return sum(
+        served
+        for model, served in zip(problem.models, program.served, strict=True)
+        if model.priority == priority
+    )
+
+
+def _unserved(problem: MixProblem, program: _Program, solver: cp_model.CpSolver) -> int:
+    """The users that a solution leaves out."""
+    total = 0
+    for model, replicas in zip(problem.models, program.replicas, strict=True):
+        counts = zip(model.options, replicas, strict=True)
+        carried = sum(option.carries[0] * solver.value(count) for option, count in counts)
+        total += max(0, model.loads[0] - carried)
+    return total
 
 
 def _cost(problem: MixProblem, program: _Program) -> cp_model.LinearExprT:

@@ -1,11 +1,11 @@
 """The mix that a turn of the operator plans: from objects over snapshot and problem to a plan."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from plimsoll.observe.observer import Observer
-from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Plan
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input_of
@@ -14,6 +14,7 @@ from plimsoll_bench.mix.cluster import DOLLAR, NAMESPACE, NOW, gpu_type_of, job_
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.estimate.mix.problem import Mix, MixProblem, Model, Served, cost
+from plimsoll_placement.model import JobName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
 from plimsoll_placement.solve import solve_lean
@@ -21,30 +22,42 @@ from plimsoll_placement.solve import solve_lean
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The problem that the operator poses, what it found, and the plan made of it."""
+    """The problem that the operator poses, what it found, and the plan made of it.
+
+    `seconds` is the CPU time from the snapshot to the plan, `wall_seconds` the time on the clock.
+    """
 
     problem: Problem
     solution: Solution
     plan: Plan
+    seconds: float
+    wall_seconds: float
+
+    def worths(self, models: int) -> tuple[int, ...]:
+        """What the whole load of each of so many models counts, in milli-GPUs; 0 without load."""
+        jobs = self.problem.job_by_name
+        names = (JobName(_qualified(job_name(place))) for place in range(models))
+        return tuple(sum(r.wanted_milli for r in jobs[n].roles) if n in jobs else 0 for n in names)
 
 
 def planned(problem: MixProblem, effort: Effort) -> Planned:
-    """One turn, as far as the plan."""
-    snapshot = Observer().snapshot(objects_of(problem), NOW)
+    """One turn of the operator, as far as the plan; another program verifies it as well."""
+    objects = objects_of(problem)
+    processor, wall = time.process_time(), time.perf_counter()
+    snapshot = Observer().snapshot(objects, NOW)
     plan_input = plan_input_of(snapshot, ProblemBuilder())
     solution = solve_lean(plan_input.problem, effort)
+    plan = plan_of(snapshot, PlanResult(plan_input, solution))
+    seconds, wall_seconds = time.process_time() - processor, time.perf_counter() - wall
     require_sound(plan_input.problem, solution.placements)
-    return Planned(
-        plan_input.problem, solution, plan_of(snapshot, PlanResult(plan_input, solution))
-    )
+    return Planned(plan_input.problem, solution, plan, seconds, wall_seconds)
 
 
-def planned_mix(problem: MixProblem, effort: Effort) -> Mix:
+def mix_of(problem: MixProblem, found: Planned) -> Mix:
     """What the plan starts for each model, and what it is known to be short of the best."""
-    found = planned(problem, effort)
     counts = _counts(found.plan)
     served = tuple(
-        _served(model, counts.get(job_name(place), {}))
+        _served(model, counts.get(_qualified(job_name(place)), {}))
         for place, model in enumerate(problem.models)
     )
     paid = cost(problem, served)
@@ -52,6 +65,10 @@ def planned_mix(problem: MixProblem, effort: Effort) -> Mix:
     is_least = score[:-1] == bound[:-1]
     saved = _microdollars(found.problem, bound[-1] - score[-1]) if is_least else paid
     return Mix(served, paid, max(0, paid - saved), is_least_unserved=is_least)
+
+
+def _qualified(name: str) -> str:
+    return f"InferenceJob/{NAMESPACE}/{name}"
 
 
 def _microdollars(problem: Problem, worth: int) -> int:
@@ -63,7 +80,7 @@ def _microdollars(problem: Problem, worth: int) -> int:
 def _counts(plan: Plan) -> Mapping[str, Mapping[str, int]]:
     """The replicas that the plan starts, by job and GPU type."""
     return {
-        change.job.removeprefix(f"InferenceJob/{NAMESPACE}/"): Counter(a.gpu_type for a in change.assignments)
+        str(change.job): Counter(assignment.gpu_type for assignment in change.assignments)
         for change in plan.changes
         if isinstance(change, Admit)
     }

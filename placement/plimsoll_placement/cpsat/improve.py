@@ -14,7 +14,7 @@ from plimsoll_placement.cpsat.constraints import constrain
 from plimsoll_placement.cpsat.hint import values_of
 from plimsoll_placement.cpsat.objective import admission_levels, worth_level
 from plimsoll_placement.cpsat.realise import realised
-from plimsoll_placement.cpsat.search import climb, climb_all, hold
+from plimsoll_placement.cpsat.search import GAP, climb, climb_all, hold
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -91,7 +91,7 @@ def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
     for level, least in zip(admission_levels(made), reached, strict=True):
         hold(made, level, least)
     worth, start = worth_level(made), values_of(made, progress.placements)
-    found = climb(made, worth, start, progress.seconds_left)
+    found = climb(made, worth, start, progress.seconds_left, gap=_gap(relaxed))
     is_best = reached == progress.bound[:-1]
     return _Progress(
         _better(made, found.values, progress.placements) if found.values else progress.placements,
@@ -99,6 +99,11 @@ def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
         progress.seconds_left - found.seconds,
         progress.is_proven and found.is_proven,
     )
+
+
+def _gap(relaxed: Relaxation) -> float:
+    """How near to the best is near enough: services alone are realised as they are modelled."""
+    return GAP if any(each.job.gang for each in relaxed.job_classes) else 0.0
 
 
 def _model(relaxed: Relaxation) -> ModelBuilder:

@@ -75,8 +75,15 @@ def hold(builder: ModelBuilder, level: Level, score: int) -> None:
     at_least(builder.model, level.total, level.least_value(score))
 
 
-def climb(builder: ModelBuilder, level: Level, values: Sequence[int], seconds: float) -> Found:
-    """Values of one level within `GAP` of the best, starting from given ones, as time allows.
+def climb(
+    builder: ModelBuilder,
+    level: Level,
+    values: Sequence[int],
+    seconds: float,
+    *,
+    gap: float = GAP,
+) -> Found:
+    """Values of one level within `gap` of the best, starting from given ones, as time allows.
 
     The given ones need not be feasible; then there may be no values at all.
     """
@@ -89,7 +96,7 @@ def climb(builder: ModelBuilder, level: Level, values: Sequence[int], seconds: f
     _hint(builder, values)
     pace = 1 + len(values) / SLOW_VARIABLES
     solver = level_solver(seconds / pace)
-    solver.parameters.relative_gap_limit = GAP
+    solver.parameters.relative_gap_limit = gap
     status = solver.solve(builder.model)
     spent = float(solver.response_proto.deterministic_time) * pace
     if status not in (OPTIMAL, FEASIBLE):
