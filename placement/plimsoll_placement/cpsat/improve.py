@@ -26,6 +26,9 @@ VARIABLES_PER_SECOND = 15_000
 ADMISSION_SHARE = 0.7
 """The share of the time that deciding admission may take."""
 
+SERVE_ALL_SHARE = 0.5
+"""The share of the time that services may be sought in which all of them are served."""
+
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
@@ -59,7 +62,10 @@ def improve(
     level of those placements that are optimal in all levels before it.
     """
     progress = _Progress(start, bound.levels, deterministic_seconds)
-    for step, view in ((_admit, admission), (_grow, relaxation)):
+    steps = [(_admit, admission), (_grow, relaxation)]
+    if not any(job.gang for job in problem.jobs):
+        steps.insert(0, (_serve_all, relaxation))
+    for step, view in steps:
         relaxed = view(problem)
         left = progress.seconds_left - relaxed.size / VARIABLES_PER_SECOND
         if left <= 0:
@@ -68,12 +74,33 @@ def improve(
     return _improvement(problem, start, progress)
 
 
+def _serve_all(relaxed: Relaxation, progress: _Progress) -> _Progress:
+    """Decide what services run as if there were enough for all: sizes and admission in one search.
+
+    Where there just is, that finds in no time what admission first and money after would not.
+    """
+    made = _model(relaxed)
+    for level, best in zip(admission_levels(made), progress.bound[:-1], strict=True):
+        hold(made, level, best)
+    seconds = SERVE_ALL_SHARE * progress.seconds_left
+    start = values_of(made, progress.placements)
+    found = climb(made, worth_level(made), start, seconds, gap=0.0)
+    left = progress.seconds_left - found.seconds
+    if not found.values:
+        return replace(progress, seconds_left=left)
+    return _Progress(
+        _better(made, found.values, progress.placements),
+        (*progress.bound[:-1], min(progress.bound[-1], *found.bound)),
+        left,
+    )
+
+
 def _admit(relaxed: Relaxation, progress: _Progress) -> _Progress:
     """Decide which jobs run."""
     made = _model(relaxed)
     levels, start = admission_levels(made), values_of(made, progress.placements)
     seconds = ADMISSION_SHARE * progress.seconds_left
-    found = climb_all(made, levels, start, progress.bound[:-1], seconds)
+    found = climb_all(made, levels, start, progress.bound[:-1], seconds, gap=_gap(relaxed))
     return _Progress(
         _better(made, found.values, progress.placements),
         (*found.bound, progress.bound[-1]),

@@ -52,6 +52,8 @@ def climb_all(
     start: Sequence[int],
     bound: Sequence[int],
     seconds: float,
+    *,
+    gap: float = GAP,
 ) -> Found:
     """Values at least as good as `start` in the levels' order, within deterministic seconds.
 
@@ -61,7 +63,7 @@ def climb_all(
     values, proven, reached, spent, is_proven = start, list(bound), list[int](), 0.0, True
     for place, level in enumerate(levels):
         if level.score(level.total.value(values)) < proven[place]:
-            step = climb(builder, level, values, (seconds - spent) / 2)
+            step = climb(builder, level, values, (seconds - spent) / 2, gap=gap)
             values, spent = step.values or values, spent + step.seconds
             proven[place] = min(proven[place], *step.bound)
             is_proven = is_proven and step.is_proven
