@@ -8,16 +8,19 @@ profiles; prices are those of the column price_usd_per_hour, or of `--prices` (C
 and counted.
 
 What a replica carries of each bucket is found by simulating a few of a kind with requests of that
-bucket alone, at random times. The fleet is chosen for the day's mean rates times a factor, from all
+bucket alone, at random times. A fleet is chosen for the day's mean rates times a factor, from all
 profiles or from a single one. The factor is the least (to half a percent) at which the share
 `--attain` of all requests meets the objective when the whole day is simulated, so that all are
 compared at the same attainment. A profile that would not attain it with any number of replicas has
 no cost.
 
-`mix` keeps every request on the replicas that its bucket was assigned to; in `spilling_mix` it may
-go to any that carries such requests at all. `by_size` sends each bucket to one profile alone, as
-the operator does for roles with `requests: BySize`, and `spilling_by_size` lets those spill. For a
-single profile there is no such difference.
+`mix` is what the operator plans (`plimsoll_bench/mix/planned.py`) for one service whose requests go
+anywhere, `spilling_mix` the same: each request goes to the least loaded of all replicas that carry
+its bucket. What a replica carries is then not what was simulated of each bucket alone, but what
+replicas of its profile alone are measured to carry of this day, as the operator corrects profiles.
+`by_size` sends each bucket to one profile alone, as the operator does for roles with
+`requests: BySize`, by the buckets' profiles, and `spilling_by_size` lets those spill. For a single
+profile there is no such difference.
 """
 
 import argparse
@@ -26,12 +29,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plimsoll_bench.mix.choosing import cheapest_mix
+from plimsoll_bench.mix.planned import mix_of, planned
 from plimsoll_bench.mix.profiles import Profile, profiles_in
 from plimsoll_bench.mixed_day.arrivals import Day, requests_in
 from plimsoll_bench.mixed_day.fleet import MILLION, Goal, attainment, carried_alone, spilling
 from plimsoll_bench.mixed_day.replica import Objective, Replica, Service, services_in
 from plimsoll_bench.output import print_json
 from plimsoll_bench.recorded import rows_in
+from plimsoll_placement.effort import Effort
 from plimsoll_placement.estimate.mix.carriers import cheapest_carriers, cost_of, replicas_of
 from plimsoll_placement.estimate.mix.problem import (
     MixProblem,
@@ -43,11 +48,15 @@ from plimsoll_placement.estimate.mix.problem import (
     cost,
     unserved,
 )
+from plimsoll_placement.solve import load
 
 DOLLAR = 10**6
 PLENTY = 10**5
 LEAST_FACTOR, MOST_FACTOR = 0.1, 100.0
 FACTOR_WITHIN = 1.005
+LEAST_PLANNED, MOST_PLANNED, PLANNED_STEP = 0.4, 3.0, 1.01
+"""The factors for which plans are made, from the least on: they end soon after 1."""
+MIXES = ("mix", "spilling_mix", "by_size", "spilling_by_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +112,45 @@ def posed(day: Day, choices: Sequence[Choice], factor: float) -> MixProblem:
     return MixProblem((model,), {choice.option.pool: PLENTY for choice in choices})
 
 
-def mixed(problem: MixProblem) -> Served:
-    """The cheapest mix, which may split buckets between profiles."""
+def alone(problem: MixProblem) -> Served:
+    """The cheapest fleet, where there is one profile or none carries more."""
     return cheapest_mix(problem).served[0]
+
+
+def planned_fleet(
+    day: Day, choices: Sequence[Choice], singles: Mapping[str, Fleet | None], goal: Goal
+) -> Fleet | None:
+    """The cheapest fleet that the operator plans at some factor and that attains the goal."""
+    known = [choice for choice in choices if singles[choice.profile.name] is not None]
+    factor, seen = LEAST_PLANNED, set[tuple[int, ...]]()
+    while known and factor <= MOST_PLANNED:
+        problem = measured(day, known, singles, factor)
+        mix = mix_of(problem, planned(problem, Effort()))
+        counts = dict(zip(known, mix.served[0].replicas, strict=True))
+        replicas = tuple(counts.get(choice, 0) for choice in choices)
+        if replicas not in seen:
+            seen.add(replicas)
+            served = spilling(choices, Served(replicas, ()))
+            attained = attainment(day, choices, served, goal)
+            if attained >= goal.share:
+                return Fleet(served, mix.microdollars, factor, attained)
+        factor *= PLANNED_STEP
+    return None
+
+
+def measured(
+    day: Day, choices: Sequence[Choice], singles: Mapping[str, Fleet | None], factor: float
+) -> MixProblem:
+    """The mix problem of all sizes together, by what each profile alone carries of the day."""
+    rate = len(day.requests) / day.seconds
+    options: list[Option] = []
+    for choice in choices:
+        fleet = singles[choice.profile.name]
+        replicas = sum(fleet.served.replicas) if fleet is not None else 0
+        carries = (_millionths(rate / max(replicas, 1)),)
+        options.append(replace(choice.option, carries=carries))
+    model = Model(ModelName("day"), (_millionths(rate * factor),), tuple(options))
+    return MixProblem((model,), {option.pool: PLENTY for option in options})
 
 
 def by_size(problem: MixProblem) -> Served:
@@ -141,7 +186,7 @@ class Fleets:
         goal: Goal,
         *,
         spills: bool = False,
-        chosen: Callable[[MixProblem], Served] = mixed,
+        chosen: Callable[[MixProblem], Served] = alone,
     ) -> None:
         self._chosen = chosen
         self._day = day
@@ -224,13 +269,10 @@ def said_of(fleet: Fleet | None, choices: Sequence[Choice]) -> dict[str, object]
 def figures(day: Day, choices: Sequence[Choice], goal: Goal) -> dict[str, object]:
     """The mixes, each single profile, and the ratios of the mixes to the best of those."""
     singles = singles_of(day, choices, goal)
-    mixes = {
-        f"{'spilling_' if spills else ''}{name}": Fleets(
-            day, choices, goal, spills=spills, chosen=chosen
-        ).least()
-        for name, chosen in (("mix", mixed), ("by_size", by_size))
-        for spills in (False, True)
-    }
+    plan = planned_fleet(day, choices, singles, goal)
+    sized = (Fleets(day, choices, goal, spills=each, chosen=by_size) for each in (False, True))
+    fleets = (plan, plan, *(each.least() for each in sized))
+    mixes = dict(zip(MIXES, fleets, strict=True))
     costs = {name: fleet.microdollars for name, fleet in singles.items() if fleet is not None}
     best = min(costs, key=costs.__getitem__, default=None)
     names = {choice.profile.name: (choice,) for choice in choices}
@@ -319,6 +361,7 @@ def main() -> None:
     arguments = parser.parse_args()
     objective = Objective(arguments.first_token, arguments.between_tokens_ms / 1000)
     goal = Goal(objective, arguments.attain)
+    load()
     day, left_out = read_day(arguments)
     choices = choices_of(day, read_services(arguments), goal, arguments.seed)
     said = figures(day, choices, goal) | carried(day, choices) | {"left_out": left_out}

@@ -121,7 +121,11 @@ def _nodes(problem: MixProblem, name: str, option: Option) -> Iterator[Manifest]
 def _most_needed(model: Model, name: str) -> int:
     """The most replicas of a profile that a model could make use of."""
     return sum(
-        sum(-(-load // carries) for load, carries in zip(model.loads, o.carries, strict=True) if carries)
+        sum(
+            -(-load // carries)
+            for load, carries in zip(model.loads, o.carries, strict=True)
+            if carries
+        )
         for o in model.options
         if gpu_type_of(o) == name
     )

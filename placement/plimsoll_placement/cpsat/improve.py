@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from plimsoll_placement.classes.relaxation import Relaxation, admission, relaxation
+from plimsoll_placement.cpsat.branching import branched
 from plimsoll_placement.cpsat.builder import ModelBuilder, builder
 from plimsoll_placement.cpsat.constraints import constrain
 from plimsoll_placement.cpsat.hint import values_of
 from plimsoll_placement.cpsat.objective import admission_levels, worth_level
 from plimsoll_placement.cpsat.realise import realised
-from plimsoll_placement.cpsat.search import GAP, climb, climb_all, hold
+from plimsoll_placement.cpsat.search import climb, climb_all, hold
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -83,10 +84,13 @@ def _serve_all(relaxed: Relaxation, progress: _Progress) -> _Progress:
     for level, best in zip(admission_levels(made), progress.bound[:-1], strict=True):
         hold(made, level, best)
     seconds = SERVE_ALL_SHARE * progress.seconds_left
-    start = values_of(made, progress.placements)
-    found = climb(made, worth_level(made), start, seconds, gap=0.0)
-    left = progress.seconds_left - found.seconds
-    if not found.values:
+    start, worth = values_of(made, progress.placements), worth_level(made)
+    values, spent = branched(made, worth, seconds)
+    if values:
+        progress = replace(progress, placements=_better(made, values, progress.placements))
+    found = climb(made, worth, values or start, seconds - spent)
+    left = progress.seconds_left - spent - found.seconds
+    if not found.values or not found.seconds:
         return replace(progress, seconds_left=left)
     return _Progress(
         _better(made, found.values, progress.placements),
@@ -100,7 +104,7 @@ def _admit(relaxed: Relaxation, progress: _Progress) -> _Progress:
     made = _model(relaxed)
     levels, start = admission_levels(made), values_of(made, progress.placements)
     seconds = ADMISSION_SHARE * progress.seconds_left
-    found = climb_all(made, levels, start, progress.bound[:-1], seconds, gap=_gap(relaxed))
+    found = climb_all(made, levels, start, progress.bound[:-1], seconds)
     return _Progress(
         _better(made, found.values, progress.placements),
         (*found.bound, progress.bound[-1]),
@@ -118,7 +122,7 @@ def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
     for level, least in zip(admission_levels(made), reached, strict=True):
         hold(made, level, least)
     worth, start = worth_level(made), values_of(made, progress.placements)
-    found = climb(made, worth, start, progress.seconds_left, gap=_gap(relaxed))
+    found = climb(made, worth, start, progress.seconds_left)
     is_best = reached == progress.bound[:-1]
     return _Progress(
         _better(made, found.values, progress.placements) if found.values else progress.placements,
@@ -126,11 +130,6 @@ def _grow(relaxed: Relaxation, progress: _Progress) -> _Progress:
         progress.seconds_left - found.seconds,
         progress.is_proven and found.is_proven,
     )
-
-
-def _gap(relaxed: Relaxation) -> float:
-    """How near to the best is near enough: services alone are realised as they are modelled."""
-    return GAP if any(each.job.gang for each in relaxed.job_classes) else 0.0
 
 
 def _model(relaxed: Relaxation) -> ModelBuilder:

@@ -52,8 +52,6 @@ def climb_all(
     start: Sequence[int],
     bound: Sequence[int],
     seconds: float,
-    *,
-    gap: float = GAP,
 ) -> Found:
     """Values at least as good as `start` in the levels' order, within deterministic seconds.
 
@@ -63,7 +61,7 @@ def climb_all(
     values, proven, reached, spent, is_proven = start, list(bound), list[int](), 0.0, True
     for place, level in enumerate(levels):
         if level.score(level.total.value(values)) < proven[place]:
-            step = climb(builder, level, values, (seconds - spent) / 2, gap=gap)
+            step = climb(builder, level, values, (seconds - spent) / 2)
             values, spent = step.values or values, spent + step.seconds
             proven[place] = min(proven[place], *step.bound)
             is_proven = is_proven and step.is_proven
@@ -77,15 +75,8 @@ def hold(builder: ModelBuilder, level: Level, score: int) -> None:
     at_least(builder.model, level.total, level.least_value(score))
 
 
-def climb(
-    builder: ModelBuilder,
-    level: Level,
-    values: Sequence[int],
-    seconds: float,
-    *,
-    gap: float = GAP,
-) -> Found:
-    """Values of one level within `gap` of the best, starting from given ones, as time allows.
+def climb(builder: ModelBuilder, level: Level, values: Sequence[int], seconds: float) -> Found:
+    """Values of one level within `_gap` of the best, starting from given ones, as time allows.
 
     The given ones need not be feasible; then there may be no values at all.
     """
@@ -98,7 +89,7 @@ def climb(
     _hint(builder, values)
     pace = 1 + len(values) / SLOW_VARIABLES
     solver = level_solver(seconds / pace)
-    solver.parameters.relative_gap_limit = gap
+    solver.parameters.relative_gap_limit = _gap(builder)
     status = solver.solve(builder.model)
     spent = float(solver.response_proto.deterministic_time) * pace
     if status not in (OPTIMAL, FEASIBLE):
@@ -108,6 +99,11 @@ def climb(
     most = floor(solver.best_objective_bound + ROUNDING) * level.total.divisor
     reached = level.score(level.total.value(found))
     return Found(found, (reached,), (level.score(most),), spent, is_proven=status == OPTIMAL)
+
+
+def _gap(builder: ModelBuilder) -> float:
+    """How near to the best is near enough; services alone are realised as they are modelled."""
+    return GAP if any(own.job_class.job.gang for own in builder.variables.job_classes) else 0.0
 
 
 def _hint(builder: ModelBuilder, values: Sequence[int]) -> None:

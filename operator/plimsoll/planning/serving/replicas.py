@@ -32,6 +32,8 @@ More makes no difference, and a load may be any number.
 PRECISION: Final = 100_000
 """How exactly a mix of types carries a load: to one part in so many."""
 _NEGLIGIBLE: Final = 1e-6
+_LARGEST: Final = 1 << 24
+"""A yield beyond this would be too large for exact models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +233,17 @@ def _loaded(bounds: Replicas, milli: int, needed: Mapping[str, float]) -> Servic
     most = min(bounds.max, max(fewest, math.ceil(max(needed.values()))))
     counted = fewest if min(needed.values()) < fewest and fewest > 1 else 0
     parts = {kind: total / max(n, 1) for kind, n in needed.items()}
-    fineness = _fineness(parts.values(), total, most)
+    fineness = _fineness(tuple(parts.values()), total, most)
     # Rounded up: what lacks through rounding must not be worth another replica.
     yields = {k: math.ceil(each * fineness - _NEGLIGIBLE) for k, each in parts.items()}
     return Service(yields, total, most, counted, fineness)
 
 
-def _fineness(parts: Iterable[float], total: int, most: int) -> int:
+def _fineness(parts: Sequence[float], total: int, most: int) -> int:
     """The units of a milli-GPU in which rounding so many replicas up adds next to nothing."""
     if all(abs(part - round(part)) < _NEGLIGIBLE for part in parts):
         return 1
-    return max(1, -(-most * PRECISION // total))
+    return max(1, min(-(-most * PRECISION // total), _LARGEST // math.ceil(max(parts))))
 
 
 def _at_most(most: int, needed: Mapping[str, float]) -> Mapping[str, float]:
