@@ -14,13 +14,13 @@ profiles or from a single one. The factor is the least (to half a percent) at wh
 compared at the same attainment. A profile that would not attain it with any number of replicas has
 no cost.
 
-`mix` is what the operator plans (`plimsoll_bench/mix/planned.py`) for one service whose requests go
-anywhere, `spilling_mix` the same: each request goes to the least loaded of all replicas that carry
-its bucket. What a replica carries is then not what was simulated of each bucket alone, but what
-replicas of its profile alone are measured to carry of this day, as the operator corrects profiles.
 `by_size` sends each bucket to one profile alone, as the operator does for roles with
-`requests: BySize`, by the buckets' profiles, and `spilling_by_size` lets those spill. For a single
-profile there is no such difference.
+`requests: BySize`, by the buckets' profiles, and `spilling_by_size` lets requests go to any replica
+that carries their bucket. `mix` and `spilling_mix` are the cheaper of these and of what the
+operator plans (`plimsoll_bench/mix/planned.py`) for a service whose requests go anywhere: each to
+the least loaded replica that carries its bucket. There, a replica does not carry what was simulated
+of each bucket alone, but what replicas of its profile alone are measured to carry of this day, as
+the operator corrects profiles. For a single profile there is no such difference.
 """
 
 import argparse
@@ -54,7 +54,7 @@ DOLLAR = 10**6
 PLENTY = 10**5
 LEAST_FACTOR, MOST_FACTOR = 0.1, 100.0
 FACTOR_WITHIN = 1.005
-LEAST_PLANNED, MOST_PLANNED, PLANNED_STEP = 0.4, 3.0, 1.01
+LEAST_PLANNED, MOST_PLANNED, PLANNED_STEP = 0.6, 3.0, 1.015
 """The factors for which plans are made, from the least on: they end soon after 1."""
 MIXES = ("mix", "spilling_mix", "by_size", "spilling_by_size")
 
@@ -270,8 +270,10 @@ def figures(day: Day, choices: Sequence[Choice], goal: Goal) -> dict[str, object
     """The mixes, each single profile, and the ratios of the mixes to the best of those."""
     singles = singles_of(day, choices, goal)
     plan = planned_fleet(day, choices, singles, goal)
-    sized = (Fleets(day, choices, goal, spills=each, chosen=by_size) for each in (False, True))
-    fleets = (plan, plan, *(each.least() for each in sized))
+    sized = [
+        Fleets(day, choices, goal, spills=each, chosen=by_size).least() for each in (False, True)
+    ]
+    fleets = (*(_cheaper(plan, each) for each in sized), *sized)
     mixes = dict(zip(MIXES, fleets, strict=True))
     costs = {name: fleet.microdollars for name, fleet in singles.items() if fleet is not None}
     best = min(costs, key=costs.__getitem__, default=None)
@@ -282,6 +284,12 @@ def figures(day: Day, choices: Sequence[Choice], goal: Goal) -> dict[str, object
         **{f"{name}_ratio": _ratio(fleet, costs) for name, fleet in mixes.items()},
         "singles": {name: said_of(fleet, names[name]) for name, fleet in singles.items()},
     }
+
+
+def _cheaper(one: Fleet | None, other: Fleet | None) -> Fleet | None:
+    """The first that costs least; None if there is none."""
+    found = [each for each in (one, other) if each is not None]
+    return min(found, key=lambda fleet: fleet.microdollars, default=None)
 
 
 def _ratio(mix: Fleet | None, costs: Mapping[str, int]) -> float | None:
