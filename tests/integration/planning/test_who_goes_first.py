@@ -360,3 +360,30 @@ def test_a_restart_of_the_operator_changes_nothing(scene: Scene) -> None:
     scene.operator.start()
     scene.until(late, reason="InsufficientGPUs")
     assert [(running.status, running.uids) for running in map(scene.running, jobs)] == before
+
+
+def gpu_types(job: Manifest) -> list[str]:
+    places = (job.get("placement") or {}).get("assignments", [])
+    return sorted(place["acceleratorType"] for place in places)
+
+
+def test_the_more_important_service_gets_the_cheap_type_and_the_other_spills_over(
+    scene: Scene,
+) -> None:
+    prices = {"cheap": (H100, "1"), "next": (A100, "2"), "dear": (L4, "3")}
+    pools = [
+        a_pool(name, {"nvidia.com/gpu.product": kind}, pricePerGPUHour=price)
+        for name, (kind, price) in prices.items()
+    ]
+    carries = {H100: 4, A100: 4, L4: 4}
+    minor = an_inference_job("a-minor", loads=carries, replicas=3, priorityClassName="minor")
+    urgent = an_inference_job("urgent", loads=carries, replicas=2, priorityClassName="urgent")
+    scene.apply(*PRIORITIES, *pools, minor, urgent)
+    scene.add_nodes(fake_node("cheap", H100, 2))
+    scene.running(urgent)
+    assert gpu_types(scene.status(urgent)) == [H100, H100]
+    assert gpu_types(scene.status(minor)) == []
+    scene.add_nodes(fake_node("dear", L4, 2), fake_node("next", A100, 2))
+    scene.running(minor)
+    assert A100 in gpu_types(scene.status(minor))
+    assert gpu_types(scene.status(urgent)) == [H100, H100]
