@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -33,7 +34,7 @@ def nodes(**gpus: int) -> list[Manifest]:
     return [fake_node(name, kinds[name], count) for name, count in gpus.items()]
 
 
-def a_service(name: str, load: float, **spec: str) -> Manifest:
+def a_service(name: str, load: float, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of a spec
     role = {"replicas": {"min": 1, "max": 40}}
     return serving(an_inference_job(name, loads=CARRIES, role=role, **spec), server=load)
 
