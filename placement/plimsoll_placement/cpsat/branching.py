@@ -18,7 +18,7 @@ FEASIBLE = (0, 1)
 """What `Solve` returns with values: proven the best, or not."""
 NODES_PER_SECOND = 2000
 """The pace of its search, in deterministic seconds."""
-MOST_VARIABLES = 5000
+MOST_VARIABLES = 2000
 """Larger models are not even begun."""
 UNLIMITED = 1 << 60
 """A bound beyond this limits nothing."""
