@@ -77,7 +77,7 @@ def answers(problem: MixProblem, effort: Effort, proof_seconds: float) -> Answer
     mistakes = (*mix_mistakes(problem, ours), *mix_mistakes(problem, greedy))
     if mistakes:
         raise UnsoundError("; ".join(mistakes))
-    proven = optimum(problem, plan.worths(len(problem.models)), proof_seconds)
+    proven = optimum(problem, plan.worths(len(problem.models)), ours.served, proof_seconds)
     return Answers(problem, ours, greedy, proven, plan.seconds, plan.wall_seconds)
 
 

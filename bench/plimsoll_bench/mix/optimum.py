@@ -19,7 +19,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from plimsoll_bench.mix.scarcity import scarcity_in
-from plimsoll_placement.estimate.mix.problem import MixProblem, Model, PoolName
+from plimsoll_placement.estimate.mix.problem import MixProblem, Model, PoolName, Served
 
 FAR = np.iinfo(np.int64).max // 4
 
@@ -42,10 +42,13 @@ class _Program:
     served: list[cp_model.IntVar]
 
 
-def optimum(problem: MixProblem, worths: Sequence[int], seconds: float) -> Optimum:
+def optimum(
+    problem: MixProblem, worths: Sequence[int], known: Sequence[Served], seconds: float
+) -> Optimum:
     """What is proven of models with one bucket each, in this many seconds per program.
 
-    `worths` are what the whole load of each model counts; of a part, its part, rounded down.
+    `worths` are what the whole load of each model counts; of a part, its part, rounded down. Of
+    several optima it is `known`, where the search starts, if that is one.
     """
     most: dict[int, int] = {}
     for priority in problem.priorities:
@@ -59,6 +62,9 @@ def optimum(problem: MixProblem, worths: Sequence[int], seconds: float) -> Optim
     if sum(most.values()) == sum(worths):
         _cut(problem, cheapest)
     cheapest.model.minimize(_cost(problem, cheapest))
+    for replicas, served in zip(cheapest.replicas, known, strict=True):
+        for variable, count in zip(replicas, served.replicas, strict=True):
+            cheapest.model.add_hint(variable, count)
     solver = _solver(seconds)
     if solver.solve(cheapest.model) != cp_model.OPTIMAL:
         return Optimum(None, None, solver.best_objective_bound)
