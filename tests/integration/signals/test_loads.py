@@ -235,5 +235,6 @@ def test_prometheus_understands_what_it_is_asked_by_default(
     job = load_results.a_service("server", "prefill", "decode", load=load, slo=promised)
     connection = Connection(ConnectionTerms(prometheus.url))
     scope = Scope(120, 'cluster!="other"')
-    queries = [*default_queries(job, scope), past_query(job, job.spec.roles[1], scope)]
+    types = {"prefill": {"NVIDIA-L4": ["chat-prefill-0"], H100: ["chat-prefill-1"]}}
+    queries = [*default_queries(job, scope, types), past_query(job, job.spec.roles[1], scope)]
     assert [connection.now(query) for query in queries] == [[]] * len(queries)

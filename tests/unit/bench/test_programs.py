@@ -134,3 +134,26 @@ def test_nonsense_ends_the_benchmark_of_elastic_training(tmp_path: Path) -> None
     [workload] = _written(tmp_path, workload="name,time,application,batch_size\n")
     said = ended("elastic.py", "--profiles", profiles, "--workload", workload)
     assert said == f"{workload}: there are no rows\n"
+
+
+def test_requests_that_are_over_before_any_is_scored_end_the_benchmark_of_phases(
+    tmp_path: Path,
+) -> None:
+    [requests] = _written(tmp_path, requests=MOONCAKE)
+    said = ended("phases.py", "--requests", requests, "--copies", 1)
+    assert said.startswith("--warm-up 900: the last request comes at 1 s")
+
+
+def test_an_objective_that_no_request_could_keep_ends_the_benchmark_of_phases(
+    tmp_path: Path,
+) -> None:
+    [requests] = _written(tmp_path, requests=MOONCAKE)
+    options = ("--warm-up", 0.5, "--time-per-output-token", 0.001)
+    said = ended("phases.py", "--requests", requests, *options)
+    assert said == "--time-per-output-token: a single request already takes longer\n"
+
+
+def test_nonsense_ends_the_benchmark_of_phases(tmp_path: Path) -> None:
+    [requests] = _written(tmp_path, requests=MOONCAKE.replace("900", "never"))
+    said = ended("phases.py", "--requests", requests)
+    assert said == f"{requests}: line 3: timestamp_ms 'never' is no finite number\n"

@@ -21,7 +21,7 @@ from plimsoll.api.inference_job import (
 )
 from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import condition
-from plimsoll.api.parts.roles import ANY_SIZE, Role
+from plimsoll.api.parts.roles import Role
 from plimsoll.observe.measured.demand import JobDemand, RoleDemand
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.build import wants_place
@@ -140,23 +140,26 @@ def _role(
         return found
     scaled = scaled_loads(job, spec, role_demand, turn.now)
     loads = grouped(job, spec, scaled, turn.snapshot.pools)
-    return found.model_copy(update={"loads": loads, "measured": _measured(found, role_demand)})
+    return found.model_copy(update={"loads": loads, "measured": measured(found, role_demand)})
 
 
-def _measured(found: RoleStatus, demand: RoleDemand) -> tuple[MeasuredCapacity, ...]:
+def measured(found: RoleStatus, demand: RoleDemand) -> tuple[MeasuredCapacity, ...]:
     """The learned capacities merged into the known ones; replaced only where the figure differs.
 
     A longer measuring time alone is not written.
     """
-    known = {each.type: each for each in found.measured}
+    known = {(each.type, each.bucket): each for each in found.measured}
     for learned in demand.learned:
-        load = shown(learned.load, digits=3)
-        before = known.get(learned.gpu_type)
+        key, load = (learned.gpu_type, learned.bucket), shown(learned.load, digits=3)
+        before = known.get(key)
         if before is None or before.load != load:
-            known[learned.gpu_type] = MeasuredCapacity(
-                type=learned.gpu_type, bucket=ANY_SIZE, load=load, seconds=int(learned.seconds)
+            known[key] = MeasuredCapacity(
+                type=learned.gpu_type,
+                bucket=learned.bucket,
+                load=load,
+                seconds=int(learned.seconds),
             )
-    return tuple(known[kind] for kind in sorted(known))
+    return tuple(known[key] for key in sorted(known))
 
 
 def _whole(loads: tuple[BucketLoad, ...]) -> LoadStatus | None:

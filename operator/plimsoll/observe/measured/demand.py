@@ -55,15 +55,37 @@ class LearnedCapacity:
     gpu_type: str
     load: float
     seconds: float
+    bucket: str = ANY_SIZE
+
+
+Range = tuple[float, float]
+"""The seconds between which a latency lies: histograms tell no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeReading:
+    """What the replicas of one GPU type did, `replicas` of them together.
+
+    `load`: served, in the unit of the role's load. `latencies`: as `latency_ranges` of `JobDemand`.
+    """
+
+    gpu_type: str
+    replicas: int
+    load: float
+    latencies: Mapping[str, Range]
 
 
 @dataclass(frozen=True, slots=True)
 class RoleDemand:
-    """The load of a role by request size, at least one entry, and what its replicas carry."""
+    """The load of a role by request size, at least one entry, and what its replicas carry.
+
+    `types`: what each of several GPU types did that serve at once.
+    """
 
     role: str
     loads: tuple[BucketDemand, ...]
     learned: tuple[LearnedCapacity, ...] = ()
+    types: tuple[TypeReading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +95,8 @@ class JobDemand:
     `roles`: those whose load is known and fresh; a missing role keeps its replicas. `at`: when it
     was measured. `problem`: why something is unknown, "" if all is well. `attainment_percent`: the
     share of requests that met the objective. `latencies`: seconds within which the promised share
-    of requests stays, by the name of the measurement, such as `TimeToFirstToken`.
+    of requests stays, by the name of the measurement, such as `TimeToFirstToken`;
+    `latency_ranges`: between which that surely lies.
     `running_requests`: the requests in progress on each pod, by the pod's name. `awaits_metrics`:
     whether the problem is the one that every service has at first: nothing reports its load yet.
     `backlog`: the work left until the load's deadline, by role and bucket, in the load's unit
@@ -93,6 +116,7 @@ class JobDemand:
         default_factory=dict[str, Mapping[str, float]]
     )
     kv_cache_used: Mapping[str, float] = field(default_factory=dict[str, float])
+    latency_ranges: Mapping[str, Range] = field(default_factory=dict[str, Range])
 
     def of(self, role: str) -> RoleDemand | None:
         """The demand of a role; None if unknown."""

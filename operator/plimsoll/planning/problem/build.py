@@ -29,6 +29,7 @@ from plimsoll.planning.quota.job_limits import beyond_limits
 from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.quota.shares import fair_shares
 from plimsoll.planning.quota.usage_history import half_life
+from plimsoll.planning.serving.phases import with_phases_in_proportion
 from plimsoll.planning.serving.pinned_growth import missing_parts
 from plimsoll.planning.serving.scale_down import scaled_down
 from plimsoll.planning.serving.target_jobs import (
@@ -318,7 +319,7 @@ def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
     fair = fair_shares(snapshot.queues, cluster.supply_milli, asking(snapshot, jobs))
     if half_life(snapshot.policy):
         jobs = with_fair_share_priority(jobs, snapshot.queues, fair)
-    return Problem(
+    problem = Problem(
         nodes=cluster.nodes,
         jobs=tuple(sorted(jobs, key=lambda job: job.name)),
         queues=queues(snapshot, jobs, fair),
@@ -327,3 +328,4 @@ def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
         weights=solver_weights(snapshot.policy, gpu_seconds_bought(jobs, snapshot)),
         loss_allowance=loss_allowance(snapshot, sum(cluster.supply_milli.values())),
     )
+    return with_phases_in_proportion(problem)

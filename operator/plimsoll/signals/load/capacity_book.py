@@ -2,21 +2,28 @@
 
 For each GPU type the starting point is what its profile states, or what the job's status says was
 measured before this process started; without either, the load its replicas carry when first seen.
-Load that is not mostly served by one type is evidence about none.
+Of several types that serve at once, each is learned from its own replicas where those can be told
+apart; otherwise load that is not mostly served by one type is evidence about none. Several request
+sizes are corrected alike: replicas divide their time between them.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from plimsoll.api.inference_job import InferenceJob, RoleStatus
 from plimsoll.api.parts.load import ServiceLevel
 from plimsoll.api.parts.roles import ANY_SIZE, Role
-from plimsoll.observe.measured.demand import JobDemand, LearnedCapacity
+from plimsoll.observe.measured.demand import JobDemand, LearnedCapacity, Range, RoleDemand
 from plimsoll.planning.rounding import in_steps
 from plimsoll.planning.serving.replicas import role_status
-from plimsoll_placement.estimate.serving.capacity import BELIEF_SECONDS, Measurement, capacity
+from plimsoll.signals.load.phases import objectives_of
+from plimsoll_placement.estimate.serving.capacity import (
+    BELIEF_SECONDS,
+    Measurement,
+    capacity,
+    carried,
+)
 
 MOST_MEASUREMENTS = 2000
 MOST_BELIEVED_SECONDS = 86_400.0
@@ -24,17 +31,62 @@ MOSTLY = 0.8
 STEPS_TO_DOUBLE = 16
 """Learned figures move in steps of about 4 %, so that few looks trigger a new plan."""
 
+LEAST_SECONDS = 1e-3
+DOUBLED_SECONDS = 1800.0
+"""The fastest that belief may double."""
+BEYOND = 1.2
+"""Belief rises no farther than this times what was carried for minutes."""
+
 Key = tuple[str, str, str]
 """A job's uid, a role and a GPU type."""
+Loads = Mapping[str, float]
+"""By bucket."""
 
 
 @dataclass(slots=True)
 class _Page:
-    """The figure believed of a type, how long it was measured, and what was seen since."""
+    """What is believed of a type by bucket, how long it was measured, and what was seen since.
 
-    believed: float
+    `factor`: how much of that its replicas carry, as was learned since.
+    """
+
+    believed: dict[str, float]
     believed_seconds: float
+    factor: float = 1.0
     seen: deque[Measurement] = field(default_factory=lambda: deque(maxlen=MOST_MEASUREMENTS))
+
+    def note(self, seen: Measurement) -> None:
+        """Learn from a look: at once that less is carried, slowly that more is.
+
+        What was believed too early would take away the replicas on which the objective depends.
+        """
+        self.seen.append(seen)
+        learned = capacity(self.seen, belief_seconds=self.believed_seconds)
+        soon = self.factor * 2 ** (seen.seconds / DOUBLED_SECONDS)
+        self.factor = min(learned, soon, max(self.factor, BEYOND * carried(self.seen)))
+
+    def utilisation(self, loads: Loads) -> float | None:
+        """The share of a replica's time that loads take; None if a bucket's is unknown."""
+        total = 0.0
+        for bucket, load in loads.items():
+            carries = self.believed.get(bucket) or self.believed.get(ANY_SIZE)
+            if not carries:
+                return None
+            total += load / carries
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What one replica of a GPU type carried, and latency as a share of the objective.
+
+    Requests that waited for several looks tell little of the load in the last one.
+    """
+
+    kind: str
+    loads: Loads
+    latency: Range
+    waited_seconds: float
 
 
 class CapacityBook:
@@ -56,17 +108,10 @@ class CapacityBook:
         if self._generation.get(uid) != job.metadata.generation:
             self._generation[uid] = job.metadata.generation
             self._pages = {key: page for key, page in self._pages.items() if key[0] != uid}
-        latency = latency_share(job.spec.slo, demand.latencies)
-        if latency is None:
-            return
         for role in job.spec.roles:
             role_demand = demand.of(role.name)
-            if (
-                role_demand is not None
-                and len(role_demand.loads) == 1
-                and role_demand.loads[0].observed > 0
-            ):
-                self._note(job, role, role_demand.loads[0].observed, latency, seconds)
+            for each in _evidence(job, role, role_demand, demand) if role_demand else ():
+                self._note(job, role, each, seconds)
 
     def learned(self, job: InferenceJob, role: Role) -> tuple[LearnedCapacity, ...]:
         """What is known of a role's types now, omitting those without observations.
@@ -74,51 +119,78 @@ class CapacityBook:
         That a profile is right is no news either.
         """
         status = role_status(job, role)
-        reported = {each.type for each in status.measured} if status else set[str]()
+        reported = {(each.type, each.bucket) for each in (status.measured if status else ())}
         kinds = sorted({profile.type for profile in role.profiles})
-        found = [each for kind in kinds if (each := self._capacity(job, role, kind)) is not None]
         return tuple(
             each
-            for each in found
-            if each.gpu_type in reported or each.load not in _stated(role, each.gpu_type)
+            for kind in kinds
+            for each in self._capacities(job, role, kind)
+            if (kind, each.bucket) in reported or each.load not in _stated(role, kind, each.bucket)
         )
 
-    def _capacity(self, job: InferenceJob, role: Role, kind: str) -> LearnedCapacity | None:
+    def _capacities(self, job: InferenceJob, role: Role, kind: str) -> Iterator[LearnedCapacity]:
         page = self._pages.get((job.metadata.uid, role.name, kind))
         if page is None or not page.seen:
-            return None
-        learned = capacity(page.seen, belief_seconds=page.believed_seconds)
-        factor = in_steps(learned, STEPS_TO_DOUBLE)
-        seconds = page.believed_seconds + sum(each.seconds for each in page.seen)
-        return LearnedCapacity(kind, page.believed * factor, seconds)
-
-    def _note(
-        self, job: InferenceJob, role: Role, load: float, latency: float, seconds: float
-    ) -> None:
-        status = role_status(job, role)
-        kind, ready = _main_type(status) if status else ("", 0)
-        if not ready:
             return
-        key = (job.metadata.uid, role.name, kind)
+        factor = in_steps(page.factor, STEPS_TO_DOUBLE)
+        seconds = page.believed_seconds + sum(each.seconds for each in page.seen)
+        for bucket, believed in sorted(page.believed.items()):
+            yield LearnedCapacity(kind, believed * factor, seconds, bucket)
+
+    def _note(self, job: InferenceJob, role: Role, seen: _Evidence, seconds: float) -> None:
+        key = (job.metadata.uid, role.name, seen.kind)
         page = self._pages.get(key)
         if page is None:
-            page = self._pages[key] = _first_page(role, status, kind, load / ready)
-        page.seen.append(Measurement(load / ready / page.believed, latency, seconds))
+            first = _first_page(role, role_status(job, role), seen.kind, seen.loads)
+            if first is None:
+                return
+            page = self._pages[key] = first
+        utilisation = page.utilisation(seen.loads)
+        if utilisation is not None:
+            told = seconds * min(1.0, seconds / max(seen.waited_seconds, seconds, LEAST_SECONDS))
+            page.note(Measurement(utilisation, *seen.latency, told))
 
 
-def latency_share(promised: ServiceLevel, latencies: Mapping[str, float]) -> float | None:
-    """Latency as a share of the objective, the worst of several, if known."""
-    objectives: Mapping[str, timedelta | None] = {
-        "TimeToFirstToken": promised.time_to_first_token,
-        "TimePerOutputToken": promised.time_per_output_token,
-        "Latency": promised.latency,
-    }
+def latency_share(
+    promised: ServiceLevel, role: str, latencies: Mapping[str, Range]
+) -> Range | None:
+    """Latency as a share of the role's objective, the worst of several, if known."""
     shares = [
-        latencies[name] / objective.total_seconds()
-        for name, objective in objectives.items()
-        if objective is not None and name in latencies
+        (low / objective.total_seconds(), high / objective.total_seconds())
+        for name, objective in objectives_of(promised, role).items()
+        if name in latencies
+        for low, high in (latencies[name],)
     ]
-    return max(shares, default=None)
+    return (max(low for low, _ in shares), max(high for _, high in shares)) if shares else None
+
+
+def _evidence(
+    job: InferenceJob, role: Role, demand: RoleDemand, whole: JobDemand
+) -> Iterator[_Evidence]:
+    """What a look says about each GPU type."""
+    status = role_status(job, role)
+    if demand.types:
+        for each in demand.types:
+            latency = latency_share(job.spec.slo, role.name, each.latencies)
+            if latency is not None and each.load > 0:
+                load = {ANY_SIZE: each.load / each.replicas}
+                waited = _waited(job.spec.slo, role.name, each.latencies)
+                yield _Evidence(each.gpu_type, load, latency, waited)
+        return
+    exact = {name: (time, time) for name, time in whole.latencies.items()}
+    times = {**exact, **whole.latency_ranges}
+    latency = latency_share(job.spec.slo, role.name, times)
+    kind, ready = _main_type(status) if status else ("", 0)
+    loads = {load.bucket: load.observed / ready for load in demand.loads if ready and load.observed}
+    apart = status is not None and any(load.size_group for load in status.loads)
+    if latency is not None and loads and not apart:
+        yield _Evidence(kind, loads, latency, _waited(job.spec.slo, role.name, times))
+
+
+def _waited(promised: ServiceLevel, role: str, latencies: Mapping[str, Range]) -> float:
+    """The seconds that requests surely took; those between tokens do not add up to any wait."""
+    names = objectives_of(promised, role).keys() & latencies.keys()
+    return max((latencies[name][0] for name in names), default=0.0)
 
 
 def _main_type(status: RoleStatus) -> tuple[str, int]:
@@ -131,15 +203,25 @@ def _main_type(status: RoleStatus) -> tuple[str, int]:
     return (kind, total) if total and ready[kind] >= MOSTLY * total else ("", 0)
 
 
-def _first_page(role: Role, status: RoleStatus | None, kind: str, seen: float) -> _Page:
-    for measured in status.measured if status else ():
-        if measured.type == kind and measured.load:
-            known = min(measured.seconds, MOST_BELIEVED_SECONDS)
-            return _Page(float(measured.load), max(known, BELIEF_SECONDS))
-    return _Page(next(_stated(role, kind), seen), BELIEF_SECONDS)
+def _first_page(role: Role, status: RoleStatus | None, kind: str, seen: Loads) -> _Page | None:
+    """What is believed first; None if nothing is, and what was seen says too little."""
+    measured = [each for each in (status.measured if status else ()) if each.type == kind]
+    known = {each.bucket: float(each.load) for each in measured if each.load}
+    stated = {
+        profile.bucket: load
+        for profile in role.profiles
+        for load in _stated(role, kind, profile.bucket)
+    }
+    seconds = max((min(each.seconds, MOST_BELIEVED_SECONDS) for each in measured), default=0.0)
+    believed = {**stated, **known}
+    if not believed and [*seen] == [ANY_SIZE]:
+        believed = dict(seen)
+    return _Page(believed, max(seconds, BELIEF_SECONDS)) if believed else None
 
 
-def _stated(role: Role, kind: str) -> Iterator[float]:
-    for profile in role.profiles:
-        if profile.type == kind and profile.bucket == ANY_SIZE and profile.load is not None:
-            yield float(profile.load)
+def _stated(role: Role, kind: str, bucket: str) -> Sequence[float]:
+    return [
+        float(profile.load)
+        for profile in role.profiles
+        if (profile.type, profile.bucket) == (kind, bucket) and profile.load is not None
+    ]

@@ -1,11 +1,15 @@
 """Combine one look's results about a job: loads of its roles, SLO attainment, open requests."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Final
 
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.roles import Role
+from plimsoll.observe.measured.demand import Range, TypeReading
 from plimsoll.observe.measured.sample import QueryResult
 from plimsoll.signals.load.load_reading import (
     Defaults,
@@ -17,18 +21,21 @@ from plimsoll.signals.load.load_reading import (
     own_values,
     role_loads,
 )
-from plimsoll.signals.load.servers.known import metrics_of
+from plimsoll.signals.load.phases import TIMES, measured_by, objectives, objectives_of
+from plimsoll.signals.load.queries import MEAN, histogram_names, type_measure, unit_of
+from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.servers.server_metrics import unit_seconds
 from plimsoll.signals.load.servers.terms import Measure
 from plimsoll.signals.load.slo_attainment import Histogram, histogram, quantile, share_within
 
-TIMES: Final = ("TimeToFirstToken", "TimePerOutputToken", "Latency")
 WHOLE_PERCENT: Final = 100.0
+CLOSE: Final = 1.25
+"""The quantile of times that are close together, over their mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobReading:
-    """What one look found about a job; `unknown` by role. See `JobDemand` for the others.
+    """What one look found about a job; `unknown` and `types` by role. See `JobDemand` for others.
 
     `remark`: anything else that is wrong.
     """
@@ -39,8 +46,12 @@ class JobReading:
     backlog: Mapping[str, Loads] = field(default_factory=dict[str, Loads])
     attainment_percent: float | None = None
     latencies: Mapping[str, float] = field(default_factory=dict[str, float])
+    latency_ranges: Mapping[str, Range] = field(default_factory=dict[str, Range])
     running_requests: Mapping[str, float] = field(default_factory=dict[str, float])
     kv_cache_used: Mapping[str, float] = field(default_factory=dict[str, float])
+    types: Mapping[str, tuple[TypeReading, ...]] = field(
+        default_factory=dict[str, tuple[TypeReading, ...]]
+    )
 
 
 def job_reading(results: LoadResults) -> JobReading:
@@ -48,16 +59,23 @@ def job_reading(results: LoadResults) -> JobReading:
     defaults = defaults_of(results.defaults)
     found = {role.name: role_loads(results, role, defaults) for role in results.job.spec.roles}
     loads = {name: each for name, each in found.items() if not isinstance(each, Unknown)}
-    histograms = _histograms(results)
+    times = _times(results)
+    latencies = _latencies(results, times)
+    ranges = _ranges(results, times)
     return JobReading(
         loads=loads,
         unknown={name: each for name, each in found.items() if isinstance(each, Unknown)},
         remark=_remark(results),
         backlog=_backlog(results),
-        attainment_percent=_attainment(results, histograms),
-        latencies=_latencies(results, histograms),
+        attainment_percent=_attainment(results, times),
+        latencies=latencies,
+        latency_ranges=ranges,
         running_requests=_running(results, defaults),
         kv_cache_used=_kv_cache_used(results, defaults),
+        types={
+            role.name: _types(results, role, defaults, _Latencies(ranges, times))
+            for role in results.job.spec.roles
+        },
     )
 
 
@@ -83,52 +101,155 @@ def _remark(results: LoadResults) -> str:
     )
 
 
-def _histograms(results: LoadResults) -> dict[str, Histogram]:
-    """Histograms in seconds by what they measure; of several metrics, the first with data."""
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long requests took, and on average where that is known."""
+
+    within: Histogram
+    mean: float | None = None
+
+    def quantile(self, share: float) -> float:
+        """The seconds within which this share of requests stays, as far as is known."""
+        low, high = self.range(share)
+        return min(max(quantile(self.within, share), low), high)
+
+    def range(self, share: float) -> Range:
+        """The seconds between which that lies: the bounds of its bucket.
+
+        If the mean is in the same bucket, times are close together, and it is near the mean.
+        """
+        found, bounds = quantile(self.within, share), [bound for bound, _ in self.within]
+        place = bisect_left(bounds, found)
+        low, high = bounds[place - 1] if place else 0.0, bounds[place]
+        if self.within[place][1] < share * self.within[-1][1]:
+            return high, math.inf
+        if self.mean is None or not low < self.mean <= high:
+            return low, high
+        return self.mean, min(high, CLOSE * self.mean)
+
+
+def _times(results: LoadResults) -> dict[str, Times]:
+    """Times in seconds by what they measure; of several metrics, the first with data."""
     buckets: dict[str, list[tuple[str, float]]] = {}
     for result in results.defaults:
         for sample in result.samples if isinstance(result, QueryResult) else ():
             if "le" in sample.labels and sample.value >= 0:
                 measure = sample.labels.get("measure", "")
                 buckets.setdefault(measure, []).append((sample.labels["le"], sample.value))
-    found: dict[str, Histogram] = {}
-    for measurement, names in metrics_of(results.job).histograms.items():
-        for place, name in enumerate(names):
-            known = histogram(buckets.get(f"{measurement}/{place}", ()), unit_seconds(name))
-            if known is not None:
-                found.setdefault(measurement, known)
+    found: dict[str, Times] = {}
+    for key, measure, name in _measures(results.job, {each.partition("/")[0] for each in buckets}):
+        values, unit = buckets.get(measure, []), unit_seconds(name)
+        known = histogram(values, unit)
+        mean = next((unit * value for le, value in values if le == MEAN), None)
+        if known is not None:
+            found.setdefault(key, Times(known, mean))
     return found
 
 
-def _promised(results: LoadResults) -> dict[str, timedelta]:
-    slo = results.job.spec.slo
-    times = (slo.time_to_first_token, slo.time_per_output_token, slo.latency)
-    return {name: time for name, time in zip(TIMES, times, strict=True) if time is not None}
+def _measures(job: InferenceJob, keys: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """By what is measured: the names that its samples have, the best first, and their metrics."""
+    for key in sorted(keys):
+        for place, name in enumerate(histogram_names(job, key)):
+            yield key, f"{key}/{place}", name
 
 
-def _attainment(results: LoadResults, histograms: Mapping[str, Histogram]) -> float | None:
+def _attainment(results: LoadResults, times: Mapping[str, Times]) -> float | None:
     """By the user's query; otherwise the share for the objective that is attained least."""
     own = _own(results, "Attainment")
     if own:
         known = [min(1.0, *values.values()) for values in own if not isinstance(values, Unknown)]
         return WHOLE_PERCENT * min(known) if known else None
     shares = [
-        share_within(histograms[name], time.total_seconds())
-        for name, time in _promised(results).items()
-        if name in histograms
+        share_within(times[name].within, time.total_seconds())
+        for name, time in objectives(results.job.spec.slo).items()
+        if name in times
     ]
     return WHOLE_PERCENT * min(shares) if shares else None
 
 
-def _latencies(results: LoadResults, histograms: Mapping[str, Histogram]) -> dict[str, float]:
-    """By the user's queries, the slowest of several roles; otherwise by the histograms."""
-    share = float(results.job.spec.slo.attainment_percent) / WHOLE_PERCENT
-    found = {name: quantile(each, share) for name, each in histograms.items()}
+def _latencies(results: LoadResults, times: Mapping[str, Times]) -> dict[str, float]:
+    """By the user's queries; otherwise by the histograms."""
+    found = {name: times[name].quantile(_share(results)) for name in TIMES if name in times}
+    return found | _own_latencies(results)
+
+
+def _ranges(results: LoadResults, times: Mapping[str, Times]) -> dict[str, Range]:
+    """The latencies as far as they are known; the user's queries tell them exactly."""
+    found = {name: times[name].range(_share(results)) for name in TIMES if name in times}
+    return found | {name: (time, time) for name, time in _own_latencies(results).items()}
+
+
+def _own_latencies(results: LoadResults) -> dict[str, float]:
+    """By the user's queries, the slowest of several roles."""
+    found: dict[str, float] = {}
     for name in TIMES:
-        own = [each for each in _own(results, name) if not isinstance(each, Unknown)]
+        own = _known(results, name, measured_by(results.job, name)) or _known(
+            results, name, results.job.spec.roles
+        )
         if own:
             found[name] = max(max(values.values()) for values in own)
     return found
+
+
+def _share(results: LoadResults) -> float:
+    """The share of requests that must be within the objective."""
+    return float(results.job.spec.slo.attainment_percent) / WHOLE_PERCENT
+
+
+@dataclass(frozen=True, slots=True)
+class _Latencies:
+    """The latencies of the job, and the times from which those of single types are."""
+
+    whole: Mapping[str, Range]
+    times: Mapping[str, Times]
+
+
+def _types(
+    results: LoadResults, role: Role, defaults: Defaults, latencies: _Latencies
+) -> tuple[TypeReading, ...]:
+    """What each GPU type did, of those whose replicas report load and latency.
+
+    Of a single type, the latencies are those of the job.
+    """
+    if own_values(results, role, "Load") is not None or defaults.missing:
+        return ()
+    types = results.pods.get(role.name, RolePods()).types
+    found: list[TypeReading] = []
+    for kind in sorted(types):
+        known = latencies.whole if len(types) == 1 else _of_type(results, role, kind, latencies)
+        reading = _reading(results, role, kind, defaults)
+        if known and reading is not None:
+            found.append(replace(reading, latencies=known))
+    return tuple(found)
+
+
+def _of_type(
+    results: LoadResults, role: Role, kind: str, latencies: _Latencies
+) -> dict[str, Range]:
+    keys = {
+        name: type_measure(name, role.name, kind)
+        for name in objectives_of(results.job.spec.slo, role.name)
+    }
+    return {
+        name: latencies.times[key].range(_share(results))
+        for name, key in keys.items()
+        if key in latencies.times
+    }
+
+
+def _reading(results: LoadResults, role: Role, kind: str, defaults: Defaults) -> TypeReading | None:
+    """What the settled replicas of a type served; None if none of them reports it."""
+    unit = unit_of(results.job, role.name)
+    known = defaults.values.get(unit, {}).keys()
+    replicas = [pods for pods in results.pods[role.name].types[kind] if pods & known]
+    load = defaults.sum(unit, frozenset[str]().union(*replicas))
+    return TypeReading(kind, len(replicas), load, {}) if replicas else None
+
+
+def _known(results: LoadResults, measurement: str, roles: Iterable[Role]) -> list[Loads]:
+    """What the user's queries of one kind found."""
+    values = (own_values(results, role, measurement) for role in roles)
+    return [each for each in values if each is not None and not isinstance(each, Unknown)]
 
 
 def _own(results: LoadResults, measurement: str) -> list[Loads | Unknown]:

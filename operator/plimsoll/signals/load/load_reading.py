@@ -18,6 +18,7 @@ from plimsoll.api.parts.roles import ANY_SIZE, Role
 from plimsoll.observe.measured.sample import NoResult, Outcome, QueryResult
 from plimsoll.planning.serving.replicas import capacities
 from plimsoll.signals.load.offered import Flow, offered, offered_at_pace, offered_tokens
+from plimsoll.signals.load.phases import before
 from plimsoll.signals.load.queries import OwnQuery, pods_pattern, unit_of
 from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.servers.gateways import gateway_of
@@ -229,7 +230,9 @@ def _flow(results: LoadResults, role: Role, defaults: Defaults, pods: RolePods) 
         return share
     grows = growths if unit is Measure.REQUESTS else growths[1:]
     seconds = results.window.total_seconds()
+    earlier = _names_before(results.job, role, defaults)
     growth = sum(defaults.sum(each, mine) for each in grows) / share / seconds
+    growth += defaults.sum(Measure.WAITING_GROWTH, earlier) / seconds
     growth += defaults.sum(Measure.FRONT_GROWTH, ("",)) / seconds
     return Flow(
         served=defaults.sum(unit, mine) / share,
@@ -284,6 +287,12 @@ def _names_in_result(job: InferenceJob, role: Role, defaults: Defaults) -> froze
     # For names of Kubernetes, patterns mean the same in Prometheus and in Python.
     matches = re.compile(pods_pattern(job, role)).fullmatch
     return frozenset(filter(matches, names))
+
+
+def _names_before(job: InferenceJob, role: Role, defaults: Defaults) -> frozenset[str]:
+    """The pods through which requests come before they reach the role's: they bring it its load."""
+    names = (_names_in_result(job, each, defaults) for each in before(job, role.name))
+    return frozenset[str]().union(*names)
 
 
 def _silent(results: LoadResults, role: Role, silent: int, ready: int) -> str:

@@ -28,7 +28,13 @@ from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_reading import MOST_BUCKETS, Gap, LoadResults, Loads
 from plimsoll.signals.load.news import is_news
 from plimsoll.signals.load.queries import default_queries, own_queries, past_query
-from plimsoll.signals.load.role_pods import asleep, drain_seconds, role_pods
+from plimsoll.signals.load.role_pods import (
+    asleep,
+    drain_seconds,
+    kinds_of,
+    pods_by_type,
+    role_pods,
+)
 from plimsoll.signals.load.rotation import LoadAsking, Source
 from plimsoll.signals.load.servers.terms import Scope
 from plimsoll.signals.load.starts import StartBook
@@ -206,14 +212,15 @@ class LoadWatch:
         self._starts.look(job, pods)
         starts = [self._starts.start(job, role.name) for role in job.spec.roles]
         longest = max((each.anywhere for each in starts if each is not None), default=None)
+        found = role_pods(pods, now, self._terms.window, kinds_of(job))
         results = LoadResults(
             job,
             [
                 await self._asking.default(job, query, now)
-                for query in default_queries(job, self._scope)
+                for query in default_queries(job, self._scope, pods_by_type(found))
             ],
             [(own, await self._asking.own(job, own.query, now)) for own in own_queries(job)],
-            role_pods(pods, now, self._terms.window),
+            found,
             self._terms.window,
             drain_seconds(job, longest),
             now,
@@ -231,7 +238,9 @@ class LoadWatch:
         for role in job.spec.roles:
             loads, gap = reading.loads.get(role.name), reading.unknown.get(role.name)
             if loads is not None:
-                self._known[uid, role.name] = now, self._foreseen(job, role, loads, now)
+                foreseen = self._foreseen(job, role, loads, now)
+                types = reading.types.get(role.name, ())
+                self._known[uid, role.name] = now, replace(foreseen, types=types)
             at, known = self._known.get((uid, role.name), (now, None))
             if known is not None and (gap is None or self._holds(gap.gap, now - at)):
                 roles.append(known)
@@ -247,6 +256,7 @@ class LoadWatch:
             reading.attainment_percent,
             reading.latencies,
             reading.running_requests,
+            latency_ranges=reading.latency_ranges,
             awaits_metrics=not reading.remark and _is_first_gap(reading),
             backlog=reading.backlog,
             kv_cache_used=reading.kv_cache_used,

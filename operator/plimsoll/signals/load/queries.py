@@ -5,14 +5,16 @@ label `pod`, histograms have `le`. Users' own queries are sent one by one, so th
 its own.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
-from plimsoll.api.parts.load import EACH_ROLE, LoadQuery, ServiceLevel
+from plimsoll.api.parts.load import EACH_ROLE, LoadQuery
 from plimsoll.api.parts.roles import Role
 from plimsoll.observe.measured.sample import Query
+from plimsoll.planning.serving.phases import DECODE, PREFILL
+from plimsoll.signals.load.phases import OUTPUT_TOKEN, measured_by, objectives, objectives_of
 from plimsoll.signals.load.servers.gateways import gateway_terms
 from plimsoll.signals.load.servers.known import marks_of_others, metrics_of
 from plimsoll.signals.load.servers.server_metrics import Names, ServerMetrics
@@ -32,12 +34,17 @@ MOST: Final = 1e15
 """Above this a number is no load, nor anything else that is queried."""
 LONGEST: Final = 3000
 """Longer queries are split, since some servers limit the length of addresses."""
+MEAN: Final = "mean"
+"""Stands for a bound of a histogram's bucket where a sample is the mean."""
 _DIGIT = "[bcdfghjklmnpqrstvwxz2456789]"
 _GENERATED: Final = f"({_DIGIT}{{1,10}}-)?{_DIGIT}{{5}}"
 """How Kubernetes names the pods of a Deployment or ReplicaSet; other pods have ordinals."""
-PREFILL, DECODE = "prefill", "decode"
 QUEUES: Final = 2
 """Gauges that each have a measurement of their own; those after them add to the last."""
+MOST_TYPES: Final = 4
+"""The most GPU types of a role whose latencies are told apart."""
+PodsByType = Mapping[str, Iterable[str]]
+"""The names of a role's pods by GPU type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +77,15 @@ def pods_pattern(job: InferenceJob, role: Role) -> str:
     return f"{pattern(job.metadata.name)}-{pattern(role.name)}-[0-9]+{rank}"
 
 
-def default_queries(job: InferenceJob, scope: Scope) -> tuple[Query, ...]:
-    """All default measurements, mostly in one query."""
+def default_queries(
+    job: InferenceJob, scope: Scope, types: Mapping[str, PodsByType] | None = None
+) -> tuple[Query, ...]:
+    """All default measurements, mostly in one query.
+
+    `types`: the pods of roles whose latencies are also told apart by GPU type.
+    """
     batches: list[str] = []
-    for term in _terms(job, scope):
+    for term in (*_terms(job, scope), *_type_terms(job, scope, types or {})):
         if batches and len(batches[-1]) + len(term) < LONGEST:
             batches[-1] += f" or {term}"
         else:
@@ -133,7 +145,7 @@ def _terms(job: InferenceJob, scope: Scope) -> Iterator[str]:
     plain = _where(job, job.spec.roles, scope)
     yield marked(Measure.SCRAPED, by_pod(("up",), plain, "max_over_time({})", scope))
     yield marked(Measure.SERVER, named(marks_of_others(job), plain))
-    yield from _histogram_terms(job.spec.slo, metrics, where, scope)
+    yield from _histogram_terms(job, metrics, scope)
     yield from gateway_terms(job, scope)
 
 
@@ -166,19 +178,67 @@ def _counter(metrics: ServerMetrics, unit: Measure) -> Names:
     return counters.get(unit, metrics.requests)
 
 
-def _histogram_terms(
-    promised: ServiceLevel, metrics: ServerMetrics, where: str, scope: Scope
-) -> Iterator[str]:
-    """Histograms of the objectives; each name apart, since two names' values do not add up."""
-    objectives = {
-        "TimeToFirstToken": promised.time_to_first_token,
-        "TimePerOutputToken": promised.time_per_output_token,
-        "Latency": promised.latency,
-    }
-    for measurement, names in metrics.histograms.items():
-        for place, name in enumerate(names if objectives[measurement] else ()):
-            rates = f"rate({series(bucket_name(name), where)}[{scope.window}])"
-            yield marked(f"{measurement}/{place}", f"sum by (le) ({rates})")
+def _histogram_terms(job: InferenceJob, metrics: ServerMetrics, scope: Scope) -> Iterator[str]:
+    """Histograms of the objectives; each name apart, since two names' values do not add up.
+
+    If the pods of the phase that an objective is about have none, those of all roles count.
+    """
+    for measurement in objectives(job.spec.slo):
+        names = metrics.histograms.get(measurement, ())
+        for turn, where in enumerate(_wheres(job, measurement, scope)):
+            for place, name in enumerate(names, start=turn * len(names)):
+                yield marked(f"{measurement}/{place}", _histogram(measurement, name, where, scope))
+
+
+def _wheres(job: InferenceJob, measurement: str, scope: Scope) -> Iterable[str]:
+    roles = (measured_by(job, measurement), job.spec.roles)
+    return dict.fromkeys(_where(job, each, scope, _matchers(job)) for each in roles)
+
+
+def histogram_names(job: InferenceJob, measure: str) -> Names:
+    """The metrics behind the measures of a histogram, by their place."""
+    measurement, *of_type = measure.split("@")
+    names = metrics_of(job).histograms.get(measurement, ())
+    return names if of_type else names * 2
+
+
+def _type_terms(job: InferenceJob, scope: Scope, types: Mapping[str, PodsByType]) -> Iterator[str]:
+    """The histograms of a role's objectives by GPU type."""
+    metrics, namespace = metrics_of(job), text(job.metadata.namespace)
+    for role, pods_by_type in types.items():
+        for kind, pods in sorted(pods_by_type.items())[:MOST_TYPES]:
+            names = "|".join(map(pattern, sorted(pods)))
+            if len(names) > LONGEST // 2:
+                continue
+            where = joined(
+                f'namespace="{namespace}"', f'pod=~"{names}"', scope.matchers, _matchers(job)
+            )
+            for measurement in objectives_of(job.spec.slo, role):
+                for place, name in enumerate(metrics.histograms.get(measurement, ())):
+                    key = type_measure(measurement, role, kind)
+                    yield marked(f"{key}/{place}", _histogram(measurement, name, where, scope))
+
+
+def type_measure(measurement: str, role: str, kind: str) -> str:
+    """The measure of a histogram of one GPU type's replicas."""
+    return f"{measurement}@{role}@{kind}"
+
+
+def _histogram(measurement: str, name: str, where: str, scope: Scope) -> str:
+    """The buckets of a histogram; of times between tokens, which are close together, the mean too.
+
+    What all requests in a batch wait for a step is the same.
+    """
+
+    def rate(part: str) -> str:
+        of_part = bucket_name(name).replace("_bucket", f"_{part}", 1)
+        return f"rate({series(of_part, where)}[{scope.window}])"
+
+    buckets = f"sum by (le) ({rate('bucket')})"
+    if measurement != OUTPUT_TOKEN:
+        return buckets
+    mean = f"sum({rate('sum')}) / (sum({rate('count')}) > 0)"
+    return f'{buckets} or label_replace({mean}, "le", "{MEAN}", "", "")'
 
 
 def _matchers(job: InferenceJob) -> str:

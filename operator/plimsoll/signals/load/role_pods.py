@@ -5,7 +5,7 @@ A replica reports through any of its pods: often only the first of several serve
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,6 +15,8 @@ from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.serving.replicas import is_measured, role_status
 from plimsoll.signals.load.servers.gateways import gateway_of
 
+Kinds = Mapping[tuple[str, int], str]
+"""The GPU type of each replica, by role and number."""
 LEAST_DRAIN_SECONDS: Final = 30.0
 """Waiting requests need never be served faster than within this time."""
 
@@ -24,20 +26,44 @@ class RolePods:
     """`names`: of all existing pods. `ready`: the ready replicas.
 
     `settled`: those ready for long enough that Prometheus should know them, each by the names of
-    its pods.
+    its pods. `types`: these by GPU type, where it is known of all.
     """
 
     names: frozenset[str] = frozenset()
     ready: int = 0
     settled: tuple[frozenset[str], ...] = ()
+    types: Mapping[str, tuple[frozenset[str], ...]] = field(
+        default_factory=dict[str, tuple[frozenset[str], ...]]
+    )
 
 
-def role_pods(pods: Iterable[PodView], now: datetime, settled: timedelta) -> dict[str, RolePods]:
+def role_pods(
+    pods: Iterable[PodView], now: datetime, settled: timedelta, kinds: Kinds | None = None
+) -> dict[str, RolePods]:
     """The pods of a job by role; those ready for longer than `settled` should be known."""
     found: dict[str, dict[int, list[PodView]]] = defaultdict(lambda: defaultdict(list))
     for pod in pods:
         found[pod.role][pod.replica].append(pod)
-    return {role: _of(replicas, now - settled) for role, replicas in found.items()}
+    return {
+        role: _of({(role, number): each for number, each in replicas.items()}, now - settled, kinds)
+        for role, replicas in found.items()
+    }
+
+
+def kinds_of(job: InferenceJob) -> dict[tuple[str, int], str]:
+    """The GPU type of each replica that has a place."""
+    placement = job.status.placement
+    places = placement.assignments if placement is not None else ()
+    return {(each.role, each.replica): each.accelerator_type for each in places}
+
+
+def pods_by_type(pods: Mapping[str, RolePods]) -> dict[str, dict[str, frozenset[str]]]:
+    """The names of the settled pods by GPU type, of roles that several types serve at once."""
+    return {
+        role: {kind: frozenset[str]().union(*replicas) for kind, replicas in each.types.items()}
+        for role, each in pods.items()
+        if len(each.types) > 1
+    }
 
 
 def drain_seconds(job: InferenceJob, start: timedelta | None) -> float:
@@ -69,14 +95,28 @@ def _is_measured_in_front(job: InferenceJob) -> bool:
     return gateway_of(job) is not None or bool(job.spec.load.queries)
 
 
-def _of(replicas: Mapping[int, list[PodView]], before: datetime) -> RolePods:
-    ready = [
-        pods for pods in replicas.values() if all(pod.ready and not pod.deleting for pod in pods)
-    ]
-    settled = [
-        frozenset(pod.name for pod in pods)
-        for pods in ready
+def _of(
+    replicas: Mapping[tuple[str, int], list[PodView]], before: datetime, kinds: Kinds | None
+) -> RolePods:
+    ready = {
+        key: pods
+        for key, pods in replicas.items()
+        if all(pod.ready and not pod.deleting for pod in pods)
+    }
+    settled = {
+        key: frozenset(pod.name for pod in pods)
+        for key, pods in ready.items()
         if all(pod.ready_since is None or pod.ready_since <= before for pod in pods)
-    ]
+    }
     names = frozenset(pod.name for pods in replicas.values() for pod in pods)
-    return RolePods(names, len(ready), tuple(settled))
+    return RolePods(names, len(ready), tuple(settled.values()), _by_type(settled, kinds or {}))
+
+
+def _by_type(
+    settled: Mapping[tuple[str, int], frozenset[str]], kinds: Kinds
+) -> dict[str, tuple[frozenset[str], ...]]:
+    """The settled replicas by GPU type; empty if that of any is unknown."""
+    found: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for key, pods in settled.items():
+        found[kinds.get(key, "")].append(pods)
+    return {} if "" in found else {kind: tuple(each) for kind, each in found.items()}

@@ -15,7 +15,13 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
 from support.clusters.seen import at, pods_of, seen, serving
-from support.objects.job_manifests import a_pool, a_priority_class, a_training_job, an_inference_job
+from support.objects.job_manifests import (
+    a_pool,
+    a_priority_class,
+    a_queue,
+    a_training_job,
+    an_inference_job,
+)
 
 FROM_1_TO_9: Manifest = {"replicas": {"min": 1, "max": 9}}
 
@@ -107,6 +113,49 @@ def test_prefill_grows_and_decode_does_not_when_inputs_are_longer() -> None:
         *["prefill"] * 4,
     ]
     assert "for a load of prefill 400, decode 100" in change.message
+
+
+def two_phases(*placed: str, **wanted: float) -> Manifest:
+    """A service of both phases, each replica of which carries a hundred; `placed`: its roles."""
+    job = an_inference_job("s", loads={H100: 100}, role={**FROM_1_TO_9, "name": "prefill"})
+    [prefill] = job["spec"]["roles"]
+    job["spec"]["roles"] = [prefill, {**prefill, "name": "decode"}]
+    job = at(job, *["n-0"] * len(placed)) if placed else job
+    places: list[Manifest] = job["status"]["placement"]["assignments"] if placed else []
+    for number, (place, role) in enumerate(zip(places, placed, strict=True)):
+        place |= {"role": role, "replica": placed[:number].count(role)}
+    return serving(job, **wanted)
+
+
+def counts_of(plan: Plan) -> dict[str, int]:
+    roles = [role for role, _ in replicas(plan, "s")]
+    return {role: roles.count(role) for role in ("prefill", "decode")}
+
+
+def test_a_phase_that_was_there_first_does_not_starve_the_other() -> None:
+    placed = ["prefill"] * 7 + ["decode"]
+    job = two_phases(*placed, prefill=900, decode=900)
+    assert counts_of(planned(fake_node("n-0", H100, 8), job)) == {"prefill": 4, "decode": 4}
+
+
+def test_what_there_is_for_two_replicas_is_one_of_each_phase() -> None:
+    job = two_phases(prefill=900, decode=200)
+    assert counts_of(planned(fake_node("n-0", H100, 2), job)) == {"prefill": 1, "decode": 1}
+
+
+def test_phases_are_in_proportion_within_the_limit_of_their_queue() -> None:
+    job = two_phases("prefill", "prefill", "prefill", "decode", prefill=800, decode=400)
+    job["spec"]["queue"] = "q"
+    job["status"]["admission"]["queue"] = "q"
+    plan = planned(fake_node("n-0", H100, 8), a_queue("q", limit=6), job)
+    assert counts_of(plan) == {"prefill": 4, "decode": 2}
+
+
+def test_a_phase_at_its_most_replicas_holds_the_other_back() -> None:
+    job = two_phases(prefill=900, decode=800)
+    job["spec"]["roles"][0]["replicas"] = {"min": 1, "max": 2}
+    plan = planned(fake_node("n-0", H100, 16), job)
+    assert counts_of(plan) == {"prefill": 2, "decode": 2}
 
 
 def test_training_shrinks_for_a_spike_and_grows_back_after_it() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.load import ServiceLevel
-from plimsoll.observe.measured.demand import JobDemand
+from plimsoll.observe.measured.demand import BucketDemand, JobDemand, RoleDemand, TypeReading
 from plimsoll.signals.load.capacity_book import CapacityBook, latency_share
 from plimsoll_devcluster.gpu_models import A100, H100
-from support.clusters.seen import a_demand
+from support.clusters.seen import NOW, a_demand
 from support.objects.job_manifests import an_inference_job
 
 MINUTE = 60.0
@@ -86,10 +86,107 @@ def test_a_changed_spec_begins_anew() -> None:
     assert book.learned(changed, changed.spec.roles[0]) == ()
 
 
+PROMISED = ServiceLevel(
+    time_to_first_token=timedelta(seconds=1), time_per_output_token=timedelta(seconds=0.05)
+)
+
+
+def exact(**seconds: float) -> dict[str, tuple[float, float]]:
+    return {name: (time, time) for name, time in seconds.items()}
+
+
 def test_the_worst_of_several_promises_counts() -> None:
-    promised = ServiceLevel(
-        time_to_first_token=timedelta(seconds=1), time_per_output_token=timedelta(seconds=0.05)
+    latencies = exact(TimeToFirstToken=0.5, TimePerOutputToken=0.1, Latency=9.0)
+    assert latency_share(PROMISED, "server", latencies) == (2.0, 2.0)
+    assert latency_share(PROMISED, "server", exact(Latency=9.0)) is None
+
+
+@pytest.mark.parametrize(("role", "share"), [("prefill", 0.5), ("decode", 2.0)])
+def test_each_phase_is_told_by_its_own_objective(role: str, share: float) -> None:
+    latencies = exact(TimeToFirstToken=0.5, TimePerOutputToken=0.1, Latency=9.0)
+    assert latency_share(PROMISED, role, latencies) == (share, share)
+    whole = PROMISED.model_copy(update={"latency": timedelta(seconds=3)})
+    assert latency_share(whole, role, latencies) == (share, share)
+
+
+def test_a_phase_without_an_objective_is_told_by_whole_requests_alone() -> None:
+    only_first = ServiceLevel(time_to_first_token=timedelta(seconds=1))
+    assert latency_share(only_first, "decode", exact(TimeToFirstToken=9.0)) is None
+    whole = only_first.model_copy(update={"latency": timedelta(seconds=3)})
+    assert latency_share(whole, "decode", exact(TimeToFirstToken=9.0, Latency=6.0)) == (2.0, 2.0)
+
+
+def in_phases() -> InferenceJob:
+    """Two replicas of each phase, each of which carries a hundred tokens a second."""
+    profiles = [{"type": H100, "load": 100}]
+    slo = {"timeToFirstToken": "1s", "timePerOutputToken": "50ms"}
+    manifest = an_inference_job("s", role={"profiles": profiles}, slo=slo)
+    [server] = manifest["spec"]["roles"]
+    manifest["spec"]["roles"] = [{**server, "name": name} for name in ("prefill", "decode")]
+    pools = [{"pool": "p", "acceleratorType": H100, "ready": 2}]
+    roles = [{"name": name, "pools": pools} for name in ("prefill", "decode")]
+    manifest["metadata"] |= {"uid": "u", "namespace": "team", "generation": 1}
+    return InferenceJob.model_validate({**manifest, "status": {"roles": roles}})
+
+
+@pytest.mark.parametrize(
+    ("first_token", "output_token", "slow"), [(4.0, 0.049, "prefill"), (0.99, 0.2, "decode")]
+)
+def test_a_slow_phase_leaves_the_other_alone(
+    first_token: float, output_token: float, slow: str
+) -> None:
+    job, book = in_phases(), CapacityBook()
+    steady = BucketDemand(180, 180, 180, 180)
+    roles = tuple(RoleDemand(role.name, (steady,)) for role in job.spec.roles)
+    latencies = {"TimeToFirstToken": first_token, "TimePerOutputToken": output_token}
+    for _ in range(30):
+        book.look(job, JobDemand("u", NOW, roles, latencies=latencies), MINUTE)
+    found = {role.name: [each.load for each in book.learned(job, role)] for role in job.spec.roles}
+    [believed] = found.pop(slow)
+    [other] = found.values()
+    assert believed < 90
+    assert all(85 < load < 100 * 1.05 for load in other)
+
+
+def test_types_that_serve_at_once_are_learned_each_from_its_own_replicas() -> None:
+    job, book = a_service(h100=2, a100=2), CapacityBook()
+    h100 = TypeReading(H100, 2, 18, {"TimeToFirstToken": (0.4, 0.4)})
+    a100 = TypeReading(A100, 2, 12, {"TimeToFirstToken": (4.0, 4.0)})
+    demand = BucketDemand(30, 30, 30, 30)
+    roles = (RoleDemand("server", (demand,), types=(h100, a100)),)
+    for _ in range(30):
+        book.look(job, JobDemand("u", NOW, roles, latencies={"TimeToFirstToken": 4.0}), MINUTE)
+    found = {each.gpu_type: each.load for each in book.learned(job, job.spec.roles[0])}
+    assert found[H100] > 10
+    assert found[A100] < 5.5
+
+
+def test_several_sizes_are_corrected_alike() -> None:
+    job = a_service(h100=2)
+    [role] = job.spec.roles
+    sizes = [
+        {"type": H100, "bucket": "short", "load": 10},
+        {"type": H100, "bucket": "long", "load": 2},
+    ]
+    role = type(role).model_validate({**role.model_dump(by_alias=True), "profiles": sizes})
+    job = job.model_copy(update={"spec": job.spec.model_copy(update={"roles": (role,)})})
+    loads = tuple(
+        BucketDemand(load, load, load, load, bucket) for bucket, load in (("short", 9), ("long", 2))
     )
-    latencies = {"TimeToFirstToken": 0.5, "TimePerOutputToken": 0.1, "Latency": 9.0}
-    assert latency_share(promised, latencies) == 2.0
-    assert latency_share(promised, {"Latency": 9.0}) is None
+    book, demand = CapacityBook(), JobDemand("u", NOW, (RoleDemand("server", loads),))
+    slow = replace(demand, latencies={"TimeToFirstToken": 4.0})
+    for _ in range(30):
+        book.look(job, slow, MINUTE)
+    found = {each.bucket: each.load for each in book.learned(job, role)}
+    assert found["short"] == pytest.approx(5 * found["long"])
+    assert found["short"] < 8.5
+
+
+def test_a_size_of_which_nothing_is_known_is_no_evidence() -> None:
+    job, book = a_service(a100=2), CapacityBook()
+    loads = (BucketDemand(9, 9, 9, 9, "short"), BucketDemand(2, 2, 2, 2, "long"))
+    demand = JobDemand(
+        "u", NOW, (RoleDemand("server", loads),), latencies={"TimeToFirstToken": 4.0}
+    )
+    book.look(job, demand, MINUTE)
+    assert book.learned(job, job.spec.roles[0]) == ()

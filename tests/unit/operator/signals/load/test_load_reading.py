@@ -1,8 +1,10 @@
+import math
 from datetime import timedelta
 
 import pytest
 
 from plimsoll.api.parts.roles import ANY_SIZE
+from plimsoll.observe.measured.demand import TypeReading
 from plimsoll.observe.measured.sample import Flaw, NoResult, Outcome, QueryResult
 from plimsoll.signals.load.job_reading import JobReading, job_reading
 from plimsoll.signals.load.load_reading import Gap
@@ -233,6 +235,68 @@ def test_the_promise_that_is_kept_least_counts() -> None:
     reading = job_reading(load_results(a_service(slo=SLO), *SERVES_FIVE, *buckets))
     assert reading.attainment_percent == 90
     assert reading.latencies == {"TimeToFirstToken": 0.5, "Latency": pytest.approx(10 * 9 / 9.5)}
+
+
+@pytest.mark.parametrize(
+    ("mean", "expected"), [(None, (0.5, 1.0)), (0.6, (0.6, 0.75)), (0.1, (0.5, 1.0))]
+)
+def test_a_latency_lies_in_its_bucket_and_near_the_mean_if_that_does(
+    mean: float | None, expected: tuple[float, float]
+) -> None:
+    buckets = [
+        a_measure("TimeToFirstToken/0", value, le=le)
+        for le, value in (("0.5", 5), ("1", 10), ("+Inf", 10))
+    ]
+    means = [a_measure("TimeToFirstToken/0", mean, le="mean")] if mean is not None else []
+    reading = job_reading(load_results(a_service(slo=SLO), *SERVES_FIVE, *buckets, *means))
+    assert reading.latency_ranges["TimeToFirstToken"] == pytest.approx(expected)
+    assert expected[0] <= reading.latencies["TimeToFirstToken"] <= expected[1]
+
+
+def test_a_latency_beyond_all_buckets_has_no_bound() -> None:
+    buckets = (
+        a_measure("TimeToFirstToken/0", 1, le="0.5"),
+        a_measure("TimeToFirstToken/0", 10, le="+Inf"),
+    )
+    reading = job_reading(load_results(a_service(slo=SLO), *SERVES_FIVE, *buckets))
+    assert reading.latency_ranges["TimeToFirstToken"] == (0.5, math.inf)
+
+
+def test_what_piles_up_before_prefill_is_a_load_of_decode_to_come() -> None:
+    job = a_service("prefill", "decode")
+    first, last = "chat-prefill-0", "chat-decode-0"
+    samples = (
+        a_measure("Requests", 2, first),
+        a_measure("PromptTokens", 4000, first),
+        a_measure("WaitingGrowth", 120, first),
+        a_measure("Requests", 2, last),
+        a_measure("GenerationTokens", 600, last),
+    )
+    reading = job_reading(load_results(job, *samples))
+    assert load(reading, "decode") == 600 + 300 * 120 / 120
+    assert load(reading, "prefill") == 4000 + 2000 * 120 / 120
+    growth = a_measure("WaitingGrowth", 120, last)
+    reading = job_reading(load_results(job, *samples[:2], *samples[3:], growth))
+    assert load(reading, "prefill") == 4000
+
+
+def test_what_each_of_several_types_did_is_told_apart() -> None:
+    job = a_service("decode", slo={"timePerOutputToken": "50ms", "timeToFirstToken": "1s"})
+    names = [frozenset({f"chat-decode-{number}"}) for number in range(3)]
+    types = {"NVIDIA-L4": tuple(names[:2]), "NVIDIA-A100": (names[2],)}
+    pods = RolePods(frozenset[str]().union(*names), 3, tuple(names), types)
+    samples = [a_measure("GenerationTokens", 100 + n, f"chat-decode-{n}") for n in range(3)]
+    buckets = [
+        a_measure(f"TimePerOutputToken@decode@{kind}/0", 1, le=le)
+        for kind, bounds in (("NVIDIA-L4", ("0.1", "+Inf")), ("NVIDIA-A100", ("0.05", "+Inf")))
+        for le in bounds
+    ]
+    done = a_measure("Requests", 1, "chat-decode-0")
+    reading = job_reading(load_results(job, *samples, *buckets, done, ready={"decode": pods}))
+    assert reading.types["decode"] == (
+        TypeReading("NVIDIA-A100", 1, 102, {"TimePerOutputToken": (0.0, 0.05)}),
+        TypeReading("NVIDIA-L4", 2, 201, {"TimePerOutputToken": (0.0, 0.1)}),
+    )
 
 
 def test_of_two_metrics_for_one_thing_the_better_counts() -> None:

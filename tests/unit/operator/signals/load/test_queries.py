@@ -56,7 +56,7 @@ def test_the_pattern_of_a_target_matches_its_pods_and_not_those_of_its_namesakes
 def test_one_query_asks_for_all_that_a_service_is_measured_by() -> None:
     job = a_service("prefill", "decode", slo=EVERY_OBJECTIVE)
     [query] = default_queries(a_service(), SCOPE)
-    assert len(default_queries(job, SCOPE)) == 2
+    assert len(default_queries(job, SCOPE)) == 3
     assert all(len(each.promql) < LONGEST for each in default_queries(job, SCOPE))
     # One more is instant: which other server's metrics there are.
     assert query.promql.count('namespace="team"') == query.promql.count("[120s]") + 1
@@ -152,3 +152,27 @@ def test_a_gateway_is_asked_about_the_job_unless_another_name_is_given(gateway: 
     own, other = asked(a_service(load=load)), asked(a_service(load=named))
     assert "edge" not in own
     assert ("edge.v3" in other) or ("edge[.]v3" in other)
+
+
+def test_the_times_of_a_phase_are_those_of_its_own_pods_first() -> None:
+    text = asked(a_service("prefill", "decode", slo={"timeToFirstToken": "1s"}))
+    histograms = [part for part in text.split("label_replace(") if "first_token" in part]
+    assert "chat-prefill-" in histograms[0]
+    assert "chat-decode-" not in histograms[0]
+    assert "chat-decode-" in histograms[-1]
+
+
+def test_types_are_told_apart_by_the_objective_of_their_role() -> None:
+    job = a_service("prefill", "decode", slo=EVERY_OBJECTIVE)
+    types = {"decode": {"NVIDIA-L4": ["chat-decode-0"], "NVIDIA-A100": ["chat-decode-1"]}}
+    text = " ".join(query.promql for query in default_queries(job, SCOPE, types))
+    assert '"TimePerOutputToken@decode@NVIDIA-L4/0"' in text
+    assert "@prefill@" not in text
+    assert "TimeToFirstToken@" not in text
+    assert 'pod=~"chat-decode-1"' in text
+
+
+def test_types_of_too_many_pods_are_not_told_apart() -> None:
+    job = a_service("decode", slo=EVERY_OBJECTIVE)
+    types = {"decode": {"NVIDIA-L4": [f"chat-decode-{n}" for n in range(1000)]}}
+    assert default_queries(job, SCOPE, types) == default_queries(job, SCOPE)

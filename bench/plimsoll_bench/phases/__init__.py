@@ -1,0 +1,1 @@
+"""Prefill and decode as engines with queues whose truth is known, and who chooses their counts."""
