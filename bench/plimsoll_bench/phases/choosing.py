@@ -164,11 +164,11 @@ class Choosing:
             self._fleet.add(role.name, self._kind(self._fleet, role.name))
         [service] = services(self.job, role).values()
         mine = self._fleet.of(role.name)
-        carried = sum(service.yields_milli.get(each.gpu_type, 0) for each in mine)
+        carried = sum(service.yields.get(each.gpu_type, 0) for each in mine)
         least = max(role.replicas.min, service.fewest)
         for replica in sorted(mine, key=lambda each: (each.serves(self._fleet.now), -each.number)):
-            carried -= service.yields_milli.get(replica.gpu_type, 0)
-            if len(self._fleet.of(role.name)) <= least or carried < service.wanted_milli:
+            carried -= service.yields.get(replica.gpu_type, 0)
+            if len(self._fleet.of(role.name)) <= least or carried < service.wanted_load:
                 return
             replica.leaves = True
 

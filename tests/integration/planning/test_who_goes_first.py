@@ -363,7 +363,8 @@ def test_a_restart_of_the_operator_changes_nothing(scene: Scene) -> None:
 
 
 def gpu_types(job: Manifest) -> list[str]:
-    places = (job.get("placement") or {}).get("assignments", [])
+    placement: Manifest = job.get("placement") or {}
+    places: list[Manifest] = placement.get("assignments", [])
     return sorted(place["acceleratorType"] for place in places)
 
 

@@ -136,7 +136,7 @@ def test_a_slow_phase_leaves_the_other_alone(
     first_token: float, output_token: float, slow: str
 ) -> None:
     job, book = in_phases(), CapacityBook()
-    steady = BucketDemand(180, 180, 180, 180)
+    steady = BucketDemand(180, 180, 180, 180, 180)
     roles = tuple(RoleDemand(role.name, (steady,)) for role in job.spec.roles)
     latencies = {"TimeToFirstToken": first_token, "TimePerOutputToken": output_token}
     for _ in range(30):
@@ -152,7 +152,7 @@ def test_types_that_serve_at_once_are_learned_each_from_its_own_replicas() -> No
     job, book = a_service(h100=2, a100=2), CapacityBook()
     h100 = TypeReading(H100, 2, 18, {"TimeToFirstToken": (0.4, 0.4)})
     a100 = TypeReading(A100, 2, 12, {"TimeToFirstToken": (4.0, 4.0)})
-    demand = BucketDemand(30, 30, 30, 30)
+    demand = BucketDemand(30, 30, 30, 30, 30)
     roles = (RoleDemand("server", (demand,), types=(h100, a100)),)
     for _ in range(30):
         book.look(job, JobDemand("u", NOW, roles, latencies={"TimeToFirstToken": 4.0}), MINUTE)
@@ -171,7 +171,8 @@ def test_several_sizes_are_corrected_alike() -> None:
     role = type(role).model_validate({**role.model_dump(by_alias=True), "profiles": sizes})
     job = job.model_copy(update={"spec": job.spec.model_copy(update={"roles": (role,)})})
     loads = tuple(
-        BucketDemand(load, load, load, load, bucket) for bucket, load in (("short", 9), ("long", 2))
+        BucketDemand(load, load, load, load, load, bucket)
+        for bucket, load in (("short", 9), ("long", 2))
     )
     book, demand = CapacityBook(), JobDemand("u", NOW, (RoleDemand("server", loads),))
     slow = replace(demand, latencies={"TimeToFirstToken": 4.0})
@@ -184,7 +185,7 @@ def test_several_sizes_are_corrected_alike() -> None:
 
 def test_a_size_of_which_nothing_is_known_is_no_evidence() -> None:
     job, book = a_service(a100=2), CapacityBook()
-    loads = (BucketDemand(9, 9, 9, 9, "short"), BucketDemand(2, 2, 2, 2, "long"))
+    loads = (BucketDemand(9, 9, 9, 9, 9, "short"), BucketDemand(2, 2, 2, 2, 2, "long"))
     demand = JobDemand(
         "u", NOW, (RoleDemand("server", loads),), latencies={"TimeToFirstToken": 4.0}
     )
