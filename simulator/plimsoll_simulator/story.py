@@ -91,6 +91,7 @@ def told(
             idle, is_over = 0.0, False
             while not is_over:
                 await asyncio.sleep(TICK_SECONDS)
+                await asyncio.sleep(0)  # What happens at this very time comes first.
                 runs, now = twin.training.runs.values(), twin.clock.monotonic()
                 left = [run for run in runs if run.account.completed is None]
                 progress(Progress(now, len(runs), len(runs) - len(left)))

@@ -31,6 +31,8 @@ BLOCK_SECONDS = DAY_SECONDS / 4
 """What is unserved within this time is assumed to have one cause."""
 FARTHEST = 3.0
 """No load is assumed to grow or shrink by more than e to this power."""
+RECORD = 1.5
+"""No load is assumed to exceed the highest ever seen by more than this factor."""
 SMALLEST_SHARE = 0.02
 """Loads below this share of the mean are alike: it is added before taking logarithms."""
 _LEAST_LOAD = 1e-9
@@ -71,7 +73,9 @@ class Model:
         last = float(np.exp(last_known(late)[-1]))
         expected = last * float(np.exp(np.clip(centre[-1], -FARTHEST, FARTHEST)))
         errors = self.shape.at(expected, width) * _staleness(late, self.horizon)
-        return Forecast(_loads(last, expected + errors, self.floor))
+        record = RECORD * float(np.nanmax(history.loads)) + self.floor
+        most = min(last * float(np.exp(FARTHEST)), record)
+        return Forecast(np.maximum(np.minimum(expected + errors, most) - self.floor, 0.0))
 
 
 def learned(history: History, horizon: Horizon) -> Model:
@@ -112,7 +116,3 @@ def _staleness(late: Floats, horizon: Horizon) -> float:
     """How much an old last load widens a forecast: errors grow with the root of time."""
     age = len(late) - 1 - int(np.flatnonzero(np.isfinite(late))[-1])
     return float(np.sqrt(1 + age / horizon.steps))
-
-
-def _loads(last: float, loads: Floats, floor: float) -> Floats:
-    return np.maximum(np.minimum(loads, last * np.exp(FARTHEST)) - floor, 0.0)

@@ -17,6 +17,9 @@ FIRST_PRICE, FIRST_SHARE, FIRST_POWER = 0.04, 0.005, 0.5
 """The price before anything is tried: the first at that share, and how it grows with the share."""
 FIRST_BLOCKS = 6.0
 """How many blocks of evidence the first price counts for."""
+YOUNG_TIMES, YOUNG_BLOCKS = 1.8, 4.0
+"""How much dearer capacity is at first, and for how many blocks: until a day is known, a rise that
+comes every day is a leap like any other, and to be ready for each leap of a first day is dear."""
 _LEAST = 1e-12
 
 
@@ -41,4 +44,6 @@ class PriceCurve:
         tried = math.exp(np.interp(math.log(share), shares, np.log(PRICES[::-1])))
         first = FIRST_PRICE * (share / FIRST_SHARE) ** FIRST_POWER
         believed = self.blocks / (self.blocks + FIRST_BLOCKS)
-        return math.exp(believed * math.log(tried) + (1 - believed) * math.log(first))
+        drawn = math.exp(believed * math.log(tried) + (1 - believed) * math.log(first))
+        young = max(0.0, 1 - self.blocks / YOUNG_BLOCKS)
+        return min(drawn * YOUNG_TIMES**young, PRICES[0])

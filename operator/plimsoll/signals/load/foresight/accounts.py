@@ -69,16 +69,18 @@ class Accounts:
 
     def share(self, key: Hashable, allowed: float) -> float:
         """The share that may be unserved from here on."""
-        kept = self._kept.get(key)
-        return allowed if kept is None else kept.account.share(allowed)
+        return self._account(key).share(allowed)
 
     def unserved(self, key: Hashable) -> Unserved | None:
         """What was unserved so far; None if nothing is known of it."""
-        account = self._kept[key].account if key in self._kept else Account()
+        account = self._account(key)
         if account.load <= 0:
             return None
         mean = account.load / account.seconds
         return Unserved(account.unserved / account.load, mean, account.seconds)
+
+    def _account(self, key: Hashable) -> Account:
+        return self._kept[key].account if key in self._kept else Account()
 
     def forget(self, key: Hashable) -> None:
         """Forget one load's account."""

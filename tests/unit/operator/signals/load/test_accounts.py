@@ -7,11 +7,13 @@ from plimsoll.api.parts.roles import ANY_SIZE
 from plimsoll.observe.measured.demand import Unserved
 from plimsoll.signals.load.foresight.accounts import MOST_SECONDS, Accounts, Serving, serving_now
 from plimsoll_devcluster.gpu_models import H100
-from plimsoll_placement.estimate.forecast.account import LEAST, MOST
+from plimsoll_placement.estimate.forecast.account import AIM, LEAST, MOST
 from support.clusters.seen import NOW
 from support.objects.load_results import WINDOW, a_service
 
 ALLOWED = 0.01
+AIMED = AIM * ALLOWED
+"""What is aimed at while nothing is known."""
 LOOK = timedelta(minutes=1)
 HOUR = 60
 
@@ -30,16 +32,16 @@ def share_after(*loads: float, before: Unserved | None = None) -> float:
     return after(*loads, before=before).share("key", ALLOWED)
 
 
-def test_without_data_the_allowed_share_stands() -> None:
-    assert Accounts(WINDOW).share("key", ALLOWED) == ALLOWED
-    assert share_after(150) == ALLOWED
-    assert after(*[150] * HOUR, capacity=None).share("key", ALLOWED) == ALLOWED
-    assert after(*[150] * HOUR, gap=3).share("key", ALLOWED) == ALLOWED
+def test_without_data_the_allowed_share_is_aimed_at() -> None:
+    assert Accounts(WINDOW).share("key", ALLOWED) == AIMED
+    assert share_after(150) == AIMED
+    assert after(*[150] * HOUR, capacity=None).share("key", ALLOWED) == AIMED
+    assert after(*[150] * HOUR, gap=3).share("key", ALLOWED) == AIMED
 
 
 def test_less_may_be_unserved_after_more_was_and_the_other_way_round() -> None:
-    assert share_after(*[101.5] * 3 * HOUR) < ALLOWED
-    assert share_after(*[99] * 3 * HOUR) > ALLOWED
+    assert share_after(*[101.5] * 3 * HOUR) < AIMED
+    assert share_after(*[99] * 3 * HOUR) > AIMED
 
 
 @pytest.mark.parametrize("load", [1e15, 5e-324, 0.0])
@@ -57,7 +59,7 @@ def test_one_absurd_load_does_not_count_for_weeks() -> None:
 
 
 def test_while_nothing_is_ready_no_price_is_to_blame() -> None:
-    assert after(*[50] * HOUR, capacity=0).share("key", ALLOWED) == ALLOWED
+    assert after(*[50] * HOUR, capacity=0).share("key", ALLOWED) == AIMED
 
 
 def test_a_restart_goes_on_from_what_is_written() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plimsoll_placement.estimate.forecast.account import Account
 from plimsoll_placement.estimate.forecast.distribution import Forecast
 from plimsoll_placement.estimate.forecast.history import History, remembered
-from plimsoll_placement.estimate.forecast.model import forecast, learned
+from plimsoll_placement.estimate.forecast.model import RECORD, forecast, learned
 from plimsoll_placement.estimate.forecast.regressors import Horizon, lookback
 from plimsoll_placement.estimate.forecast.shape import FORMS, learned_shape
 from plimsoll_placement.estimate.forecast.smoothing import averages, believed, highest
@@ -235,3 +235,13 @@ def test_averages_in_blocks_are_those_step_by_step(values: list[float]) -> None:
 
 def test_the_highest_of_late_is_that_of_its_width() -> None:
     assert highest(np.array([3.0, 1, 2, 0, 0]), 3).tolist() == [3, 3, 3, 2, 2]
+
+
+def test_after_one_leap_of_a_first_day_no_second_one_is_provided_for() -> None:
+    loads = np.concatenate([np.full(60, 10.0), np.full(15, 50.0)])
+    model, history = learned(History.of(loads, 120), NOW), History.of(loads, 120)
+    found = model.forecast(history)
+    assert found is not None
+    assert found.wanted(0.001) <= RECORD * 50
+    price = model.trial.curve(10).price(0.01)
+    assert 50 <= 10 * found.replicas(price, 10) <= 70
