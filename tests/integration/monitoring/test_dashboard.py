@@ -46,6 +46,7 @@ DID_NOT_HAPPEN = {
     "plimsoll_nodes_given_back_total",
     "plimsoll_object_errors_total",
     "plimsoll_plans_dropped_total",
+    "plimsoll_service_kv_cache_used_ratio",
     "plimsoll_stragglers_total",
     "plimsoll_worker_connections_refused_total",
 }

@@ -143,7 +143,7 @@ def test_requests_running_and_waiting_are_read_of_each_engine(
         ("vllm_0_6", 75, {"TimePerOutputToken": 0.098}),
         ("sglang", 75, {"TimeToFirstToken": 1.96, "TimePerOutputToken": 0.18, "Latency": 3.8}),
         ("tensorrt_llm", 95, {"TimeToFirstToken": 0.5, "Latency": 9.9}),
-        ("tgi", 81.25, {"TimePerOutputToken": 0.0495, "Latency": 15.68}),
+        ("tgi", 81.25, {"TimePerOutputToken": 0.0469, "Latency": 15.68}),
         ("triton", 50, {"TimeToFirstToken": 1.97}),
         ("ray_serve", 100, {"Latency": 1.955}),
     ],

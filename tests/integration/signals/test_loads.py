@@ -111,7 +111,7 @@ def test_a_service_grows_with_what_is_offered_to_it_and_shrinks_again(
     scene.apply(job)
     [first] = [pod["metadata"]["name"] for pod in scene.running(job).pods]
     exporter.report(scene.namespace, first, rate=25, running=10, fast=0.9)
-    until_seen(scene, job, lambda: 24 < wanted(scene, job) < 28, "the load is found")
+    until_seen(scene, job, lambda: 28 < wanted(scene, job) < 31, "three replicas are worth it")
     until_seen(scene, job, lambda: len(pod_names(scene, job)) == 3, "three replicas carry it")
     until_seen(
         scene, job, lambda: conditions(scene.status(job)).get("LoadKnown") == "True", "it says so"
