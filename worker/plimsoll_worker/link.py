@@ -19,7 +19,7 @@ ANSWER_SECONDS = 10.0
 LISTEN_SECONDS = 50.0
 """How long one request for a notice stays open before it is repeated."""
 CLOSE_SECONDS = 3.0
-"""How long the last report may take."""
+"""How long the last report may take, with all attempts."""
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 _NOT_LEADING = 503
@@ -42,6 +42,7 @@ class Link:
         self._heard = Instructions()
         self._turn = threading.Condition()
         self._wanted, self._closing = True, False
+        self._until = 0.0
         self._is_silent = False
         self._threads = [
             threading.Thread(target=work, name=f"plimsoll-{name}", daemon=True)
@@ -67,6 +68,7 @@ class Link:
     def close(self) -> None:
         """Send the last report, if that does not take long, and stop."""
         with self._turn:
+            self._until = time.monotonic() + CLOSE_SECONDS
             self._wanted = self._closing = True
             self._turn.notify_all()
         self._threads[0].join(CLOSE_SECONDS)
@@ -78,17 +80,18 @@ class Link:
                 is_last, self._wanted = self._closing, False
             is_heard = self._attempted(self._send_report)
             failures = 0 if is_heard else failures + 1
-            if is_last:
+            if is_last and (is_heard or time.monotonic() >= self._until):
                 return
             self._rest(failures)
 
     def _rest(self, failures: int) -> None:
         """Wait for something new, or for a while."""
         regular = self._heard.report_interval_seconds
+        seconds = _pause_seconds(failures) if failures else regular
+        if self._closing:
+            seconds = min(seconds, max(self._until - time.monotonic(), 0.0))
         with self._turn:
-            self._turn.wait_for(
-                lambda: self._wanted, _pause_seconds(failures) if failures else regular
-            )
+            self._turn.wait_for(lambda: self._wanted, seconds)
 
     def _listening(self) -> None:
         failures = 0

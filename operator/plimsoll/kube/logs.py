@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from plimsoll.errors import Unavailable
+from plimsoll.errors import ApiError, NotFound, Unavailable
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.resources import PODS
+from plimsoll.kube.objects.objects import Pod
 
 LONGEST_LINE: Final = 1 << 20
 """Bytes after which a line is cut."""
@@ -45,10 +46,11 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container of a pod."""
+    """A container of the pod with this uid."""
 
     namespace: str
     pod: str
+    uid: str
     name: str
 
 
@@ -116,6 +118,8 @@ class ContainerLog:
         is_behind = True
         while is_behind or state() is not State.OVER:
             if is_behind or state() is State.RUNNING:
+                if self._last and await self._is_replaced():
+                    return
                 try:
                     async with aclosing(self._read({"follow": "true"})) as lines:
                         async for line in lines:
@@ -128,6 +132,17 @@ class ContainerLog:
             is_behind = state() is State.RUNNING
             if state() is not State.OVER:
                 await asyncio.sleep(self._terms.pause_seconds)
+
+    async def _is_replaced(self) -> bool:
+        """Whether the pod's name is another's by now, which may be seen later than its log."""
+        path = PODS.named(self._container.pod, self._container.namespace)
+        try:
+            pod = await self._client.get(path, Pod)
+        except NotFound:
+            return True
+        except ApiError:
+            return False  # whether its log can be read shows when it is read
+        return pod.metadata.uid != self._container.uid
 
     async def _read(self, more: Mapping[str, str]) -> AsyncGenerator[LogLine]:
         """The lines that one connection brings after the last one."""

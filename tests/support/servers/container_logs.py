@@ -34,6 +34,9 @@ class LogServer:
 
     def __init__(self) -> None:
         self.logs: dict[str, PodLog] = {}
+        self.uids: dict[str, str] = {}
+        self.read: Counter[str] = Counter()
+        """How often each pod itself was read."""
         self.asked: list[dict[str, str]] = []
         self.open: Counter[str] = Counter()
         self.most_open = 0
@@ -51,9 +54,19 @@ class LogServer:
         self.logs[pod].ended = True
         self._grown.set()
 
+    def replace(self, pod: str, uid: str) -> None:
+        """End a pod's log, and give its name to another pod with a log of its own."""
+        before, self.logs[pod], self.uids[pod] = self.logs[pod], PodLog(), uid
+        before.ended = True
+        self._grown.set()
+
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """The log of the pod in the path, as an API server streams it."""
-        pod = request.path.split("/")[-2]
+        """The pod in the path, or its log as an API server streams it."""
+        *_, pod, last = request.path.split("/")
+        if last != "log":
+            self.read[last] += 1
+            metadata = {"name": last, "uid": self.uids.get(last, f"uid-of-{last}")}
+            return web.json_response({"metadata": metadata})
         self.asked.append({"pod": pod, **request.query})
         log = self.logs[pod]
         if log.refusal is not None:

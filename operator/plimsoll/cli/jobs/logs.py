@@ -138,7 +138,8 @@ async def logs_followed(
 def _log(
     client: KubeClient, pod: Pod, container: str, choice: LogChoice, terms: LogTerms | None
 ) -> ContainerLog:
-    at = Container(pod.metadata.namespace, pod.metadata.name, container)
+    meta = pod.metadata
+    at = Container(meta.namespace, meta.name, meta.uid, container)
     return ContainerLog(client, at, choice.query, terms)
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable
 
 import pytest
+from msgspec.structs import replace
 
 from plimsoll.cli import main
 from plimsoll.cli.jobs.logs import Followed, LogChoice, PodLine, logs_followed, logs_now
@@ -150,6 +151,32 @@ async def test_pods_that_come_after_a_restart_are_followed_until_the_job_ends() 
         await reading
     assert texts(found)[-1] == ("second", "done")
     assert len(found) == 4
+
+
+@asynchronous
+async def test_a_pod_that_takes_the_name_of_another_is_read_once() -> None:
+    states, found = States(), list[PodLine]()
+    async with log_server() as (server, client):
+
+        async def read() -> None:
+            async for each in logs_followed(client, states.turns(), ALL, print, QUICK):
+                found.append(each)
+
+        reading = asyncio.create_task(read())
+        server.write("train-0", "begun")
+        first = a_pod("train-0")
+        states.tell(first)
+        await until(lambda: texts(found) == [("train-0", "begun")])
+        server.replace("train-0", "another")
+        server.write("train-0", "", "", "begun anew")
+        server.end("train-0")
+        second = replace(first, metadata=replace(first.metadata, uid="another"))
+        await until(lambda: server.read.get("train-0", 0) > 0)
+        states.tell(second)
+        ended = a_pod("train-0", ENDED)
+        states.tell(replace(ended, metadata=second.metadata), over=True)
+        await reading
+    assert [each.line.text for each in found] == ["begun", "", "", "begun anew"]
 
 
 @asynchronous
