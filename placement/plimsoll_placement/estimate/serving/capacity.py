@@ -122,14 +122,16 @@ def _steps(values: Floats) -> Floats:
 
 def _losses(points: _Points, belief_seconds: float) -> Floats:
     """How badly each capacity, by row, and time alone, by column, fits."""
-    shape = _CAPACITIES[:, None, None], _IDLE[None, :, None]
-    left = 1 / shape[1] - (1 / shape[1] - 1) * points.utilisation / shape[0]
-    latency = 1 / np.maximum(left, 1 / SLOWEST)
-    known = np.clip(latency, points.low, points.high)
-    errors = np.abs(np.log(known / latency)) / LATENCY_ERROR
-    # Huber's loss: an outlier counts by its distance, not by its square.
-    losses = np.where(errors <= OUTLIER, errors**2, OUTLIER * (2 * errors - OUTLIER))
-    measured = (points.seconds * losses).sum(axis=2)
+    slope, intercept = (1 / _IDLE - 1)[:, None], (1 / _IDLE)[:, None]
+    low, high = np.log(points.low), np.log(points.high)
+    measured = np.empty((len(_CAPACITIES), len(_IDLE)))
+    # Capacity by capacity, so that what is computed stays in the processor's cache.
+    for row, share in enumerate(points.utilisation / _CAPACITIES[:, None]):
+        latency = -np.log(np.maximum(intercept - slope * share, 1 / SLOWEST))
+        errors = np.maximum(np.maximum(low - latency, latency - high), 0.0) / LATENCY_ERROR
+        # Huber's loss: an outlier counts by its distance, not by its square.
+        near = np.minimum(errors, OUTLIER)
+        measured[row] = (near * (2 * errors - near)) @ points.seconds
     capacity_error = np.log(_CAPACITIES)[:, None] / CAPACITY_ERROR
     idle_error = np.log(_IDLE / IDLE_SHARE)[None, :] / IDLE_ERROR
     return measured + belief_seconds * (capacity_error**2 + IDLE_BELIEF * idle_error**2)
