@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from plimsoll.cli import main
 from plimsoll.cli.jobs.logs import Followed, LogChoice, PodLine, logs_followed, logs_now
 from plimsoll.errors import BadInput, Forbidden
+from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.logs import LogQuery, LogTerms
 from plimsoll.kube.objects.objects import (
     Container,
@@ -53,6 +54,12 @@ class States:
     async def turns(self) -> AsyncGenerator[Followed]:
         while True:
             yield await self._states.get()
+
+
+async def follow(client: KubeClient, states: States, found: list[PodLine]) -> None:
+    """Follow the logs to their end, line by line."""
+    async for each in logs_followed(client, states.turns(), ALL, print, QUICK):
+        found.append(each)  # noqa: PERF401 - seen line by line
 
 
 def texts(lines: Iterable[PodLine]) -> list[tuple[str, str]]:
@@ -128,12 +135,7 @@ async def test_a_user_who_may_not_read_logs_is_told_so() -> None:
 async def test_pods_that_come_after_a_restart_are_followed_until_the_job_ends() -> None:
     states, found = States(), list[PodLine]()
     async with log_server() as (server, client):
-
-        async def read() -> None:
-            async for each in logs_followed(client, states.turns(), ALL, print, QUICK):
-                found.append(each)
-
-        reading = asyncio.create_task(read())
+        reading = asyncio.create_task(follow(client, states, found))
         server.write("first", "begun")
         states.tell(a_pod("first"))
         await until(lambda: texts(found) == [("first", "begun")])
@@ -157,12 +159,7 @@ async def test_pods_that_come_after_a_restart_are_followed_until_the_job_ends() 
 async def test_a_pod_that_takes_the_name_of_another_is_read_once() -> None:
     states, found = States(), list[PodLine]()
     async with log_server() as (server, client):
-
-        async def read() -> None:
-            async for each in logs_followed(client, states.turns(), ALL, print, QUICK):
-                found.append(each)
-
-        reading = asyncio.create_task(read())
+        reading = asyncio.create_task(follow(client, states, found))
         server.write("train-0", "begun")
         first = a_pod("train-0")
         states.tell(first)
