@@ -109,7 +109,7 @@ class OperatorPath:
 
     def _look(self, load: float, now: datetime) -> None:
         [role] = self._job.spec.roles
-        serving = serving_now(self._job, role, ANY_SIZE, {ANY_SIZE: load})
+        serving = serving_now(self._job, role, {ANY_SIZE: load})[ANY_SIZE]
         demand = self._foresight.demand(KEY, load, self._outlook(), now, serving)
         self._write(loads=scaled_loads(self._job, role, RoleDemand(ROLE, (demand,)), now))
 

@@ -69,7 +69,7 @@ class Served:
             outlook = Outlook.of(
                 self.job, Aim.of(self.job, role, (ANY_SIZE,)), Start(self.start, self.start)
             )
-            serving = serving_now(self.job, role, ANY_SIZE, {ANY_SIZE: load})
+            serving = serving_now(self.job, role, {ANY_SIZE: load})[ANY_SIZE]
             self.last = self.foresight.demand(self.key, load, outlook, self.now, serving)
             demand = RoleDemand(ROLE, (self.last,))
             self._write(loads=scaled_loads(self.job, role, demand, self.now))

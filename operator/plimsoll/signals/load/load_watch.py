@@ -273,12 +273,14 @@ class LoadWatch:
         aim = Aim.of(job, role, tuple(kept))
         outlook = Outlook.of(job, aim, self._starts.start(job, role.name), self._node_start)
         self._foresight.look(job.metadata.namespace, uid, role.name, kept)
+        serving = serving_now(job, role, kept)
         return RoleDemand(
             role.name,
             tuple(
-                self._foresight.demand((uid, role.name, bucket), load, outlook, now, serving)
+                self._foresight.demand(
+                    (uid, role.name, bucket), load, outlook, now, serving[bucket]
+                )
                 for bucket, load in sorted(kept.items())
-                for serving in [serving_now(job, role, bucket, kept)]
             ),
         )
 

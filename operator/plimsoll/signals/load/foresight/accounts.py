@@ -37,14 +37,15 @@ class _Kept:
     looked: datetime
 
 
-def serving_now(job: InferenceJob, role: Role, bucket: str, loads: Mapping[str, float]) -> Serving:
-    """What serves a bucket, of these loads of the role, by the job's status."""
+def serving_now(job: InferenceJob, role: Role, loads: Mapping[str, float]) -> Mapping[str, Serving]:
+    """What serves these loads of a role, by bucket, by the job's status."""
     status, covered = role_status(job, role), ready_capacity(job, role, loads)
-    known = (each.unserved for each in (status.loads if status else ()) if each.bucket == bucket)
-    return Serving(
-        capacity=None if covered is None else covered * loads[bucket],
-        before=next((_read(each) for each in known if each is not None), None),
-    )
+    written = status.loads if status else ()
+    before = {each.bucket: _read(each.unserved) for each in written if each.unserved is not None}
+    return {
+        bucket: Serving(None if covered is None else covered * load, before.get(bucket))
+        for bucket, load in loads.items()
+    }
 
 
 class Accounts:

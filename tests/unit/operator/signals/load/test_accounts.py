@@ -91,7 +91,7 @@ def serving(ready: int, load: float, **fields: object) -> Serving:
     if "replicas" in fields:
         update["spec"] = job.spec.model_copy(update={"replicas": fields["replicas"]})
     job = job.model_copy(update=update)
-    return serving_now(job, job.spec.roles[0], ANY_SIZE, {ANY_SIZE: load})
+    return serving_now(job, job.spec.roles[0], {ANY_SIZE: load})[ANY_SIZE]
 
 
 def test_what_serves_is_what_the_ready_replicas_carry() -> None:
