@@ -54,7 +54,7 @@ function Inside() {
         )}
       </nav>
       <div class="top-end">
-        <${Connection} staleSince=${cluster.data?.staleSince ?? null} />
+        <${Connection} found=${cluster} />
         <${ThemeSwitch} />
         <${Who} />
       </div>
@@ -72,11 +72,13 @@ function skip(event, main) {
   main.focus();
 }
 
-function Connection({ staleSince }) {
+function Connection({ found }) {
   const { state, since } = useSignal(connection);
+  const staleSince = found.data?.staleSince ?? null;
   const from = since ?? (staleSince ? Date.parse(staleSince) : null);
+  const isLive = state === "live" && (found.data ?? found.error) !== null;
   const [tone, said] =
-    from !== null ? ["stale", `Stale since ${clock(from)}`] : state === "live" ? ["live", "Live"] : ["waits", "Connecting"];
+    from !== null ? ["stale", `Stale since ${clock(from)}`] : isLive ? ["live", "Live"] : ["waits", "Connecting"];
   return html`<span class=${`connection ${tone}`} role="status"><span class="dot" aria-hidden="true"></span>${said}</span>`;
 }
 
