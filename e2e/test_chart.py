@@ -28,6 +28,7 @@ VARIATIONS: dict[str, tuple[str, ...]] = {
     "account": ("serviceAccount.name=mine", "serviceAccount.annotations.a/b=c"),
     "no user roles": ("rbac.aggregateToUserRoles=false",),
     "no adoption": ("adoption.enabled=false",),
+    "routes": ("routes.enabled=true",),
     "targets": (
         "rbac.targets[0].apiGroup=leaderworkerset.x-k8s.io",
         "rbac.targets[0].resource=leaderworkersets",

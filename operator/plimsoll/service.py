@@ -43,6 +43,7 @@ from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.targets.claims import references_of
 from plimsoll.observe.views.pods import pods_of_kind
 from plimsoll.planning.provisioning.start_times import longest_start_time
+from plimsoll.routes.route_weights import RouteWeights
 from plimsoll.settings import Settings
 from plimsoll.signals.catalogue_watch import CatalogueWatch
 from plimsoll.signals.ledger_watch import LedgerWatch
@@ -81,16 +82,16 @@ class Operator:
             limits=Limits(writes_per_second=settings.writes_per_second),
         )
         self.resources = CustomResources(self._resources_changed)
-        terms = WatchTerms(watch_seconds=settings.watch_seconds)
+        watching = WatchTerms(watch_seconds=settings.watch_seconds)
         self._watch = ClusterWatch(
             self._client,
-            terms,
+            watching,
             adopts_jobs=settings.adopts_jobs,
             buys_nodes=settings.buys_nodes,
             requests_in=settings.namespace if settings.requests_nodes else None,
             changed=wake,
         )
-        terms = replace(terms, longest_between_lists_seconds=settings.relist_seconds)
+        terms = replace(watching, longest_between_lists_seconds=settings.relist_seconds)
         self._resource_watch = ResourceWatch(self._client, self.resources, wake, terms)
         # A separate client, because a target may be of any kind and its API may hang indefinitely.
         self._target_client = KubeClient.to(
@@ -116,6 +117,7 @@ class Operator:
         self._measurements = self._measuring() if settings.prometheus_url else None
         self._events = EventRecorder(self._client, instance=settings.identity)
         self._writer = Writer(self._client, self._target_client, self._events, self._loop)
+        self._routes = self._weighing_routes(watching) if settings.weighs_routes else None
         self._turning = False
         self._pulse = Pulse(limit_seconds=PULSE_SECONDS)
         self._server = ProbeServer(
@@ -162,6 +164,10 @@ class Operator:
             node_of=self._node_of,
         )
         return Measurements(self._settings, scope)
+
+    def _weighing_routes(self, terms: WatchTerms) -> RouteWeights:
+        leads = self.leadership.is_leader
+        return RouteWeights(self._client, self._events, lambda: self._loop.latest, leads, terms)
 
     def _watching_the_ledger(self) -> LedgerWatch:
         settings = self._settings
@@ -284,6 +290,7 @@ class Operator:
             yield Part("price catalogue", self._catalogue.run)
         if self._ledger:
             yield Part("ledger", self._ledger.run)
+        yield from self._routes.parts() if self._routes else ()
         yield Part("loop", self._lead)
 
     async def stop(self) -> None:

@@ -62,6 +62,9 @@ class Settings(BaseModel):
     requests_nodes: bool = False
     """Whether that is done by ProvisioningRequests too, in the namespace of the Lease."""
 
+    weighs_routes: bool = False
+    """Whether HTTPRoutes that ask for it get weights; docs/guides/prometheus.md."""
+
     prices_file: str = ""
     """The price catalogue, what nodes cost by instance type; docs/guides/nodes.md. Empty: none."""
 

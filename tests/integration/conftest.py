@@ -13,7 +13,7 @@ import pytest
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster, open_cluster
-from plimsoll_devcluster.crds import install_crds
+from plimsoll_devcluster.crds import DEFINITIONS, install_crds
 from plimsoll_devcluster.karpenter.process import Karpenter
 from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
@@ -33,6 +33,7 @@ from plimsoll_devcluster.workload_controllers.kinds import (
 from support.clusters.cluster_autoscaler import its_kind
 from support.clusters.scene import Scene
 from support.clusters.tenants import beside
+from support.objects.http_routes import CRDS as ROUTE_CRDS
 
 CRDS = Path(__file__).parents[2] / "crds"
 LINES_OF_LOG = 60
@@ -183,6 +184,14 @@ def provisioning_requests(control_plane: Cluster) -> Iterator[None]:
     """The kind by which cluster-autoscaler is asked for nodes, for all tests of a module."""
     with its_kind(control_plane.api):
         yield
+
+
+@pytest.fixture(scope="module")
+def http_routes(control_plane: Cluster) -> Iterator[None]:
+    """The kind of the Gateway API by which requests are routed, for all tests of a module."""
+    (name,) = install_crds(control_plane.api, ROUTE_CRDS)
+    yield
+    control_plane.api.delete(f"{DEFINITIONS}/{name}")
 
 
 @pytest.fixture

@@ -119,6 +119,9 @@ class Reason(StrEnum):
     SIGNAL_MEASURED = "SignalMeasured"
     SIGNAL_UNKNOWN = "SignalUnknown"
 
+    # Routes to services.
+    ROUTE_NOT_WEIGHTED = "RouteNotWeighted"
+
     # The console's ledger.
     LEDGER_WRITTEN = "LedgerWritten"
     LEDGER_BEHIND = "LedgerBehind"

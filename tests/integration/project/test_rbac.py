@@ -21,6 +21,7 @@ from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
+from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.karpenter.instance_types import ONE_L4
 from plimsoll_devcluster.karpenter.process import NODE_CLAIMS, Karpenter
 from plimsoll_devcluster.manifest import Manifest
@@ -45,6 +46,8 @@ from support.clusters.workload_lives import (
 )
 from support.objects.batch_jobs import QUEUE, a_batch_job
 from support.objects.bought_nodes import an_autoscaled_pool
+from support.objects.http_routes import API_VERSION as ROUTE_API
+from support.objects.http_routes import a_route, weights
 from support.objects.job_manifests import an_inference_job
 from support.objects.manifests import training_job
 from support.objects.pod_groups import a_grouped_pod, a_pod_group, gated
@@ -112,6 +115,7 @@ async def operator_behind(
             "PLIMSOLL_ADOPTS_JOBS": "true",
             "PLIMSOLL_BUYS_NODES": "true",
             "PLIMSOLL_REQUESTS_NODES": "true",
+            "PLIMSOLL_WEIGHS_ROUTES": "true",
             "PLIMSOLL_LEDGER_LEASE": "plimsoll-ledger",
         }
         operator = OperatorProcess(cluster.kubeconfig, environment)
@@ -151,6 +155,7 @@ def use_all_rights(api: ApiServer, namespace: str) -> None:
     for job in targeting:
         wait_until(partial(is_running, api, job), timeout_seconds=SEARCH_SECONDS, what="it runs")
     wait_until(partial(is_running, api, service), timeout_seconds=SEARCH_SECONDS, what="it serves")
+    weigh_a_route(api, namespace)
     api.merge(gang, {"spec": {"suspend": True}})
     api.merge(service, {"spec": {"suspend": True}})
     wait_until(lambda: not is_running(api, gang), timeout_seconds=SEARCH_SECONDS, what="it stops")
@@ -239,6 +244,18 @@ def request_a_node(scene: Scene) -> None:
     wait_until(all_have_failed_and_are_gone, timeout_seconds=SEARCH_SECONDS, what="it is withdrawn")
 
 
+def weigh_a_route(api: ApiServer, namespace: str) -> None:
+    """Have the operator set the weights of a route to the service that runs."""
+    route = a_route({"a": 1, "b": 1}, backends=f"a={H100}, b={H100}")
+    routes = f"/apis/{ROUTE_API}/namespaces/{namespace}/httproutes"
+    api.create(routes, route)
+    wait_until(
+        lambda: weights(api.get(f"{routes}/chat")) == [{"a": 100, "b": 100}],
+        timeout_seconds=SEARCH_SECONDS,
+        what="the route has weights",
+    )
+
+
 def target(api: ApiServer, kind: str, namespace: str) -> str:
     """Have the operator scale a workload, and place its pods; the path of the job."""
     name = kind.lower()
@@ -273,7 +290,9 @@ async def say_twice(server: Endpoint, namespace: str, is_counted: Callable[[], b
         running.cancel()
 
 
-@pytest.mark.usefixtures("all_controllers", "provisioning_requests", "_cluster_of_the_examples")
+@pytest.mark.usefixtures(
+    "all_controllers", "provisioning_requests", "http_routes", "_cluster_of_the_examples"
+)
 @asynchronous
 async def test_the_operator_has_just_the_rights_that_it_uses(  # noqa: PLR0913, PLR0917 - fixtures
     karpenter: Karpenter,

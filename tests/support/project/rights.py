@@ -31,7 +31,7 @@ def rules_in(file: Path) -> list[dict[str, Any]]:
 
 def cluster_rules() -> list[dict[str, Any]]:
     """Return what the operator may do in the whole cluster if it may do all that it can."""
-    names = ("cluster-role", "adoption", "provisioning")
+    names = ("cluster-role", "adoption", "provisioning", "route")
     return [rule for name in names for rule in rules_in(_FILES / f"{name}-rules.yaml")]
 
 

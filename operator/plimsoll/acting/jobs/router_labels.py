@@ -6,18 +6,16 @@ the sizes they take. A size whose replicas are not ready yet is taken by all tha
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Final
 
 from plimsoll.acting.conditions.replicas import ready_replicas
 from plimsoll.acting.step import LabelChange
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.placement import Assignment
+from plimsoll.api.values.scalars import LABEL_VALUE_PATTERN
 from plimsoll.observe.labels import GPU_TYPE, WEIGHT
 from plimsoll.observe.snapshot import PodView
 from plimsoll.planning.serving.router_weights import router_weights
 from plimsoll.planning.serving.size_groups import SIZES, group_of, groups_of, size_labels
-
-_LABEL_VALUE: Final = re.compile(r"(?!.{64})[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
 def serving_groups(
@@ -46,7 +44,7 @@ def labels_of(
     gpu_type = place.accelerator_type
     weight = router_weights(job, role, group_of(place, groups_of(job, role))).get(gpu_type)
     weights = {WEIGHT: str(weight)} if weight is not None else {}
-    types = {GPU_TYPE: gpu_type} if _LABEL_VALUE.fullmatch(gpu_type) else {}
+    types = {GPU_TYPE: gpu_type} if re.fullmatch(LABEL_VALUE_PATTERN, gpu_type) else {}
     return {**types, **weights, **sizes}
 
 

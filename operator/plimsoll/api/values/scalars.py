@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field, WithJsonSchema
 
 from plimsoll.api.schema_marks import Rule, checked
 
-_LABEL_VALUE: Final = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+LABEL_VALUE_PATTERN: Final = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 _LABEL_KEY: Final = (
     "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 )
@@ -38,9 +38,9 @@ Watts = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 LabelValue = Annotated[
     str,
-    Field(pattern=_LABEL_VALUE),
+    Field(pattern=LABEL_VALUE_PATTERN),
     _text(
-        _LABEL_VALUE,
+        LABEL_VALUE_PATTERN,
         63,
         "must be a node label value, such as NVIDIA-H100-80GB-HBM3: letters, digits, '-',"
         " '_' and '.'",

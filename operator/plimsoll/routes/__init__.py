@@ -1,0 +1,1 @@
+"""Keep the weights of HTTPRoutes in step with what a service's replicas carry."""
