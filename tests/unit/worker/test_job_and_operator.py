@@ -206,6 +206,30 @@ def test_the_last_word_of_a_worker_that_is_done_is_heard(
     assert said.done == 99
 
 
+def test_a_last_word_that_is_refused_at_first_is_said_again(
+    endpoint: WorkerEndpoint, tmp_path: Path
+) -> None:
+    place = environment(endpoint, tmp_path)
+    token = Path(place["PLIMSOLL_TOKEN_FILE"])
+    good = token.read_text()
+    expired = good.strip() + "-no-more"
+
+    def renew() -> None:
+        wait_until(lambda: expired in endpoint.reviews, timeout_seconds=SECONDS, what="it asks")
+        token.write_text(good)
+
+    with ThreadPoolExecutor() as pool:
+        with plimsoll_worker.attach(environment=place) as job:
+            heard(endpoint)
+            token.write_text(expired)
+            renewing = pool.submit(renew)
+            job.progress(done=99)
+        renewing.result()
+    said = endpoint.said()
+    assert said is not None
+    assert said.done == 99
+
+
 def test_a_worker_saves_for_a_notice_says_so_and_stops(
     endpoint: WorkerEndpoint, tmp_path: Path
 ) -> None:
