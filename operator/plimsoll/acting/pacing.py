@@ -10,6 +10,8 @@ from plimsoll.planning.actions import Admit, Change
 FEWEST_IN_FLIGHT = 256
 MOST_REPORTED_OF_ONE = 32
 """How many jobs of one namespace may have status-only writes under way; only such writes wait."""
+MOST_NEWS_OF_ONE = 512
+"""How many of which something new is said: such as that they have started."""
 
 
 def most_in_flight(jobs: int) -> int:
@@ -25,26 +27,35 @@ class ReportingPace:
     """Limits status-only steps under way per namespace: a thousand of them are not urgent.
 
     A step held back is computed anew in the next turn; steps that change placements are never held
-    back.
+    back. What is news of a job waits for no repetitions of what others have said before.
     """
 
     def __init__(self) -> None:
-        self._under_way: Counter[str] = Counter()
+        self._under_way: Counter[tuple[str, bool]] = Counter()
 
     def has_room(self, step: Step) -> bool:
         """Whether a step may begin."""
-        namespace = step.job.resource.metadata.namespace
-        return not only_reports(step) or self._under_way[namespace] < MOST_REPORTED_OF_ONE
+        most = MOST_NEWS_OF_ONE if is_news(step) else MOST_REPORTED_OF_ONE
+        return not only_reports(step) or self._under_way[_kind(step)] < most
 
     def begin(self, step: Step) -> None:
         """Count a step that begins."""
         if only_reports(step):
-            self._under_way[step.job.resource.metadata.namespace] += 1
+            self._under_way[_kind(step)] += 1
 
     def end(self, step: Step) -> None:
         """Stop counting a step that has ended."""
         if only_reports(step):
-            self._under_way[step.job.resource.metadata.namespace] -= 1
+            self._under_way[_kind(step)] -= 1
+
+
+def is_news(step: Step) -> bool:
+    """Whether a step gives a job another reason, rather than other words or numbers for it."""
+    return step.status.reason != step.job.status_written.reason
+
+
+def _kind(step: Step) -> tuple[str, bool]:
+    return step.job.resource.metadata.namespace, is_news(step)
 
 
 def due_changes(

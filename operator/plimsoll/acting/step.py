@@ -148,6 +148,11 @@ def only_reports(step: Step) -> bool:
     )
 
 
+def is_first_report(step: Step) -> bool:
+    """Whether a step is the first to say anything of its job."""
+    return only_reports(step) and step.job.status_written.observed_generation is None
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a job's pods were refused.

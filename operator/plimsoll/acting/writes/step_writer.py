@@ -3,27 +3,23 @@
 from typing import Any, Protocol
 
 from plimsoll.acting.patches import gate_patch, label_patch
-from plimsoll.acting.step import GateChange, JobEvent, LabelChange, Step
+from plimsoll.acting.step import GateChange, LabelChange, Step
 from plimsoll.acting.writes.gated_pods import PodSender
+from plimsoll.acting.writes.job_events import JobEvents
 from plimsoll.acting.writes.pods import PodMaker, together
 from plimsoll.acting.writes.status import StatusWriter
 from plimsoll.acting.writes.targets import TargetWriter
 from plimsoll.acting.writes.workloads import WorkloadWriter
-from plimsoll.api.definition import API_VERSION
 from plimsoll.api.kinds import JobStatus
 from plimsoll.clock import Clock
 from plimsoll.errors import Conflict, NotFound
-from plimsoll.kube.events import EventRecorder, Saying, Subject
+from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import Deletion, KubeClient
 from plimsoll.kube.http.resources import PODS
 from plimsoll.kube.objects.objects import Pod
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reference, Scale
-from plimsoll.observe.adoption.workload_view import WorkloadView
 from plimsoll.observe.snapshot import JobView, PodView
-from plimsoll.vocabulary import logs
-
-_log = logs.logger(__name__)
 
 
 class StepListener(Protocol):
@@ -66,7 +62,7 @@ class StepWriter:
         *,
         clock: Clock,
     ) -> None:
-        self._client, self._events, self._listener = client, events, listener
+        self._client, self._events, self._listener = client, JobEvents(events), listener
         self._targets = TargetWriter(client, targets, listener, clock)
         self._statuses = StatusWriter(client, listener)
         self._workloads = WorkloadWriter(client, listener)
@@ -91,7 +87,7 @@ class StepWriter:
             if writes is not None and not refusal:
                 refusal = await self._sender.send(writes.placed)
         for event in step.events:
-            self._say(step.job, event)
+            self._events.say(step.job, event)
         return refusal
 
     async def _turn_gate(self, change: GateChange) -> None:
@@ -125,21 +121,3 @@ class StepWriter:
             return
         if gone is not None:
             self._listener.wrote_pod(gone)
-
-    def _say(self, job: JobView, event: JobEvent) -> None:
-        meta = job.resource.metadata
-        subject = Subject(API_VERSION, job.resource.kind, meta.name, meta.uid, meta.namespace)
-        self._events.record(Saying(subject, event.reason, event.message, event.warning))
-        if job.workload is not None:
-            of_workload = subject_of(job.workload)
-            self._events.record(Saying(of_workload, event.reason, event.message, event.warning))
-        for pod in event.pods:
-            of_pod = Subject("v1", "Pod", pod.name, pod.uid, pod.namespace)
-            self._events.record(Saying(of_pod, event.reason, event.message, event.warning))
-        _log.info(event.message, job=job.name, reason=event.reason)
-
-
-def subject_of(workload: WorkloadView) -> Subject:
-    """An adopted workload, as the subject of an event."""
-    ref = workload.reference
-    return Subject(ref.api_version, ref.kind, ref.name, workload.uid, ref.namespace)

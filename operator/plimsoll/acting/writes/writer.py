@@ -7,13 +7,13 @@ place away.
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NoReturn, Protocol
 
 from plimsoll.acting.pacing import ReportingPace
-from plimsoll.acting.step import Refusal, Step, only_reports
+from plimsoll.acting.step import Refusal, Step, is_first_report, only_reports
 from plimsoll.acting.writes.adoption import AT_ONCE, AdoptionWriter
 from plimsoll.acting.writes.caps import CapWriter
 from plimsoll.acting.writes.orders import OrderListener, OrderWriter
@@ -31,6 +31,7 @@ from plimsoll.errors import (
 )
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.concurrency import Bounds
 from plimsoll.kube.objects.objects import Node
 from plimsoll.kube.queues.fair_queue import FairQueue
 from plimsoll.kube.watching.target_reading import EACH_NAMESPACE
@@ -39,14 +40,15 @@ from plimsoll.supervision import Part, count_unforeseen
 from plimsoll.vocabulary import logs
 from plimsoll.vocabulary.reasons import Reason
 
-WRITERS = 32
-MOST_OF_ONE = 24
-"""How many of the writers may work for one namespace, whose pods some webhook may delay."""
+WRITES = Bounds(first=32, least=16, most=256)
+"""How many writes may be in flight: so many at first, then as many as the API server bears."""
+SHARE_OF_ONE = 0.75
+"""What share of them may be for one namespace, whose pods some webhook may delay."""
 TARGET_WRITERS = 16
-REPORTERS = 16
-REPORTED_TOGETHER = 4
-"""How many jobs of one namespace may have only their status written at the same time: each may be
-large, and one namespace's reports must not keep the API server from all others."""
+REPORTING_SHARE = 0.5
+REPORTED_TOGETHER_SHARE = 0.25
+"""What share of them may only write statuses, in all and for one namespace: each may be large, and
+one namespace's reports must not keep the API server from all others."""
 PATIENCE = 5
 """How often creating pods may fail in the server, in 15 s, before that counts as a refusal."""
 STUCK_SECONDS = 10.0
@@ -103,7 +105,10 @@ class _InFlight:
 
 
 class Writer:
-    """Performs steps while `run` runs; one at a time for each job."""
+    """Performs steps while `run` runs; one at a time for each job.
+
+    `at_once`: how many writes may be in flight, which may change.
+    """
 
     def __init__(
         self,
@@ -113,11 +118,16 @@ class Writer:
         listener: Listener,
         *,
         clock: Clock = SYSTEM,
+        at_once: Callable[[], int] = lambda: WRITES.first,
     ) -> None:
         self._listener = listener
-        self._queue: FairQueue[Step] = FairQueue(each=MOST_OF_ONE)
-        self._of_targets: FairQueue[Step] = FairQueue(each=EACH_NAMESPACE)
-        self._reporting: FairQueue[Step] = FairQueue(each=REPORTED_TOGETHER)
+        self._queue: FairQueue[Step] = FairQueue(each=_share(at_once, SHARE_OF_ONE), most=at_once)
+        self._of_targets: FairQueue[Step] = FairQueue(
+            each=EACH_NAMESPACE, most=lambda: TARGET_WRITERS
+        )
+        self._reporting: FairQueue[Step] = FairQueue(
+            each=_share(at_once, REPORTED_TOGETHER_SHARE), most=_share(at_once, REPORTING_SHARE)
+        )
         self._in_flight: dict[str, _InFlight] = {}
         """The unfinished step of each job, by the job's uid."""
         self._tried_since: dict[str, float] = {}
@@ -182,7 +192,7 @@ class Writer:
         if step.target:
             self._of_targets.put(namespace, step)
         elif reports:
-            self._reporting.put(namespace, step)
+            self._reporting.put(namespace, step, rank=0 if is_first_report(step) else 1)
         else:
             self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)
 
@@ -209,22 +219,22 @@ class Writer:
     async def run(self) -> NoReturn:
         """Perform steps until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for queue, workers in (
-                (self._queue, WRITERS),
-                (self._of_targets, TARGET_WRITERS),
-                (self._reporting, REPORTERS),
-            ):
-                for _ in range(workers):
-                    group.create_task(self._work(queue))
+            for queue in (self._queue, self._of_targets, self._reporting):
+                group.create_task(self._work(queue))
         raise AssertionError
 
     async def _work(self, queue: FairQueue[Step]) -> NoReturn:
-        while True:
-            namespace, step = await queue.get()
-            try:
-                await self._attempt(step)
-            finally:
-                queue.done(namespace)
+        """Perform what is queued, each step by a task of its own."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                namespace, step = await queue.get()
+                group.create_task(self._perform(queue, namespace, step))
+
+    async def _perform(self, queue: FairQueue[Step], namespace: str, step: Step) -> None:
+        try:
+            await self._attempt(step)
+        finally:
+            queue.done(namespace)
 
     async def _attempt(self, step: Step) -> None:
         """Perform a step; whatever goes wrong costs only its own job, which rests for a while."""
@@ -291,6 +301,10 @@ class Writer:
             self._listener.done(step, result)
         except Exception as error:  # noqa: BLE001 - around one job: its step is over all the same
             count_unforeseen("step", error, job=step.job.name)
+
+
+def _share(of: Callable[[], int], share: float) -> Callable[[], int]:
+    return lambda: max(1, int(of() * share))
 
 
 def rest_seconds(failures: int) -> float:

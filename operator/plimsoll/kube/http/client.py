@@ -13,6 +13,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from plimsoll.errors import Undecodable
+from plimsoll.kube.http.concurrency import ConcurrencyLimit
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.resources import FIELD_MANAGER, ApiPath
 from plimsoll.kube.http.responses import decoded
@@ -86,13 +87,17 @@ class KubeClient:
         *,
         may_write: Callable[[], bool] = lambda: True,
         limits: Limits | None = None,
+        writes_at_once: ConcurrencyLimit | None = None,
     ) -> Self:
         """A client of the API server there.
 
         `may_write` is the fence: it is called right before each write is sent, which raises
-        NotLeader if it is false.
+        NotLeader if it is false. `writes_at_once` is adjusted to how the server responds.
         """
-        return cls(Transport(endpoint, may_write=may_write, limits=limits or Limits()))
+        limits = limits or Limits()
+        return cls(
+            Transport(endpoint, may_write=may_write, limits=limits, writes_at_once=writes_at_once)
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -15,6 +15,7 @@ import aiohttp
 from yarl import URL
 
 from plimsoll.errors import ApiError, NotLeader, TooLarge, TooManyRequests, Unavailable
+from plimsoll.kube.http.concurrency import Bounds, ConcurrencyLimit, Gate
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.pace import Pace
 from plimsoll.kube.http.resources import ApiPath
@@ -31,7 +32,8 @@ _READS = frozenset({"get", "list", "watch"})
 class Limits:
     """How much load the API server gets, and the timeouts.
 
-    `writes_per_second` is 0 if only the server's own priority and fairness limits writes.
+    `writes_per_second` is 0 if only the server's own priority and fairness limits writes. Where a
+    `ConcurrencyLimit` is given, it takes the place of `writes_at_once`.
     `attempts` bounds the tries of one request: reads after any failure that may pass, writes only
     if the server has said that it did not carry them out. `connect_seconds` is less than the time
     between a leader's last write and another's first (`lease.LeaseTerms`), because a write past the
@@ -117,12 +119,18 @@ class Transport:
     """
 
     def __init__(
-        self, endpoint: Endpoint, *, may_write: Callable[[], bool], limits: Limits
+        self,
+        endpoint: Endpoint,
+        *,
+        may_write: Callable[[], bool],
+        limits: Limits,
+        writes_at_once: ConcurrencyLimit | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._may_write = may_write
         self._limits = limits
-        self._writes = asyncio.Semaphore(limits.writes_at_once)
+        self._at_once = writes_at_once or ConcurrencyLimit(Bounds.fixed(limits.writes_at_once))
+        self._writes = Gate(self._at_once)
         self._reads = asyncio.Semaphore(limits.reads_at_once)
         self._pace = Pace(limits.writes_per_second)
         self._session = aiohttp.ClientSession(
@@ -172,13 +180,25 @@ class Transport:
 
     async def _sent_once(self, request: Request) -> bytes:
         begun = time.perf_counter()
-        async with self._reads if request.is_read else self._writes:
-            if not request.is_read:
-                await self._pace.turn()
-                self._pass_fence(request)
-            with _translated():
+        async with self._reads if request.is_read else self._writes.passed():
+            if request.is_read:
                 body = await self._response_body(request)
+            else:
+                body = await self._written(request)
         metrics.API_SECONDS.labels(request.verb).observe(time.perf_counter() - begun)
+        return body
+
+    async def _written(self, request: Request) -> bytes:
+        """The response to a write; how long it took says how many may be in flight."""
+        await self._pace.turn()
+        self._pass_fence(request)
+        sent = time.monotonic()
+        try:
+            body = await self._response_body(request)
+        except TooManyRequests:
+            self._at_once.rejected(sent)
+            raise
+        self._at_once.answered(time.monotonic() - sent, self._writes.inside)
         return body
 
     def _pass_fence(self, request: Request) -> None:
@@ -192,11 +212,12 @@ class Transport:
         timeout = aiohttp.ClientTimeout(
             total=seconds, sock_connect=limits.connect_seconds, sock_read=limits.silence_seconds
         )
-        async with self._opened(request, timeout) as response:
-            body = await _body(response, limits.response_bytes)
-            if response.ok:
-                return body
-            raise failure(response.status, body, response.headers.get("Retry-After"))
+        with _translated():
+            async with self._opened(request, timeout) as response:
+                body = await _body(response, limits.response_bytes)
+                if response.ok:
+                    return body
+                raise failure(response.status, body, response.headers.get("Retry-After"))
 
     def _opened(
         self, request: Request, timeout: aiohttp.ClientTimeout

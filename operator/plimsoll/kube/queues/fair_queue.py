@@ -3,21 +3,28 @@
 import asyncio
 import heapq
 import itertools
+import sys
 from collections import Counter
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+
+def _any() -> int:
+    return sys.maxsize
 
 
 class FairQueue(Generic[T]):
     """Work items per namespace, of which at most `each` of one namespace are in progress.
 
     However many items a namespace has, and however long they take, those of others do not wait for
-    them as long as a worker is free.
+    them as long as a worker is free. In all, at most `most` are in progress. Both may change.
     """
 
-    def __init__(self, *, each: int) -> None:
-        self._each = each
+    def __init__(self, *, each: int | Callable[[], int], most: Callable[[], int] = _any) -> None:
+        self._each = each if callable(each) else lambda: each
+        self._most, self._taken = most, 0
         self._lines: dict[str, list[tuple[int, int, T]]] = {}
         self._numbers = itertools.count()
         self._under_way: Counter[str] = Counter()
@@ -38,13 +45,17 @@ class FairQueue(Generic[T]):
 
     def done(self, namespace: str) -> None:
         """Mark an item taken from the queue as done."""
+        self._taken -= 1
         self._under_way[namespace] -= 1
         if not self._under_way[namespace]:
             del self._under_way[namespace]
         self._news.set()
 
     def _next(self) -> tuple[str, T] | None:
-        free = (name for name in self._lines if self._under_way[name] < self._each)
+        if self._taken >= self._most():
+            return None
+        each = self._each()
+        free = (name for name in self._lines if self._under_way[name] < each)
         namespace = next(free, None)
         if namespace is None:
             return None
@@ -52,5 +63,6 @@ class FairQueue(Generic[T]):
         *_, item = heapq.heappop(line)
         if line:  # behind all others
             self._lines[namespace] = line
+        self._taken += 1
         self._under_way[namespace] += 1
         return namespace, item

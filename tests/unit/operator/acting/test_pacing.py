@@ -1,6 +1,13 @@
+from dataclasses import replace
 from typing import Any
 
-from plimsoll.acting.pacing import MOST_REPORTED_OF_ONE, ReportingPace, due_changes, most_in_flight
+from plimsoll.acting.pacing import (
+    MOST_NEWS_OF_ONE,
+    MOST_REPORTED_OF_ONE,
+    ReportingPace,
+    due_changes,
+    most_in_flight,
+)
 from plimsoll.acting.step import Step
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change, Migrate, Preempt
@@ -72,6 +79,21 @@ def test_so_many_jobs_of_a_namespace_are_reported_at_a_time() -> None:
     assert pace.has_room(a_step("other", namespace="other"))
     pace.end(steps[0])
     assert pace.has_room(a_step("one-more"))
+
+
+def a_start(name: str) -> Step:
+    step = a_step(name)
+    return replace(step, status=step.status.model_copy(update={"reason": "Running"}))
+
+
+def test_what_is_news_of_a_job_waits_for_no_repetitions() -> None:
+    pace = ReportingPace()
+    for number in range(MOST_REPORTED_OF_ONE):
+        pace.begin(a_step(f"job-{number}"))
+    assert pace.has_room(a_start("starts"))
+    for number in range(MOST_NEWS_OF_ONE):
+        pace.begin(a_start(f"starting-{number}"))
+    assert not pace.has_room(a_start("starts"))
 
 
 def test_what_changes_places_or_pods_is_never_held_back() -> None:

@@ -8,9 +8,10 @@ from aiohttp import web
 
 from plimsoll.acting.step import Step, TargetWrites
 from plimsoll.acting.writes.writer import (
-    MOST_OF_ONE,
-    REPORTED_TOGETHER,
+    REPORTED_TOGETHER_SHARE,
+    SHARE_OF_ONE,
     STUCK_SECONDS,
+    WRITES,
     Result,
     Writer,
     rest_seconds,
@@ -183,7 +184,7 @@ async def test_reports_to_one_namespace_hold_nothing_else_up() -> None:
             writer.submit(step)
         await until(lambda: len(heard.over) == len(others))
         assert all(step in others and complete for step, complete in heard.over)
-        assert len(asked) == REPORTED_TOGETHER + len(others)
+        assert len(asked) == WRITES.first * REPORTED_TOGETHER_SHARE + len(others)
 
 
 @asynchronous
@@ -197,7 +198,7 @@ async def test_a_namespace_whose_writes_hang_does_not_have_all_writers() -> None
         writer.submit(mine)
         await until(lambda: heard.over)
         assert heard.over == [(mine, True)]
-        assert len(asked) <= MOST_OF_ONE + 1
+        assert len(asked) <= WRITES.first * SHARE_OF_ONE + 1
 
 
 @asynchronous
