@@ -4,8 +4,9 @@
 
 KWOK nodes with 8 GPUs each; the jobs are one-GPU training jobs, applied at once. In the same run
 and on the same nodes, pods of the same shape are created directly, which is the most that the
-control plane can do. Among the jobs is one that cannot fit, and its status must say so. One JSON
-object goes to standard output, progress to standard error.
+control plane can do. Among the jobs is one that cannot fit, and its status must say so. Counted are
+all writes of the operator, also those that are about no job, until every job says that it runs. One
+JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
@@ -14,16 +15,18 @@ import statistics
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
+from prometheus_client.parser import text_string_to_metric_families
 from urllib3.exceptions import HTTPError
 
 from plimsoll_bench.output import print_json, require_finite
-from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import add_nodes, fake_node
 from plimsoll_devcluster.manifest import Manifest
@@ -50,12 +53,17 @@ class Figures:
     jobs: int
     raw_pods_per_second: float = 0.0
     jobs_per_second: float = 0.0
+    of_raw_pods: float = 0.0
+    apply_s: float = 0.0
     apply_to_bound_p50_s: float = 0.0
     apply_to_bound_p99_s: float = 0.0
+    p99_of_apply: float = 0.0
+    all_running_s: float = 0.0
     api_writes_per_job: float = 0.0
     writes: dict[str, float] = field(default_factory=dict[str, float])
     rss_mib: float = 0.0
     operator_cpu_s: float = 0.0
+    server_cpu_s: dict[str, float] = field(default_factory=dict[str, float])
     infeasible_told_s: float = 0.0
     infeasible_message: str = ""
 
@@ -96,7 +104,10 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
     with OperatorProcess(plane.kubeconfig) as operator:
         memory = Memory(operator.pid)
         say(f"{arguments.jobs} jobs")
+        before = cpu_of_servers(plane)
         run_jobs(api, operator, binding, arguments, figures)
+        after = cpu_of_servers(plane)
+        figures.server_cpu_s = {name: round(after[name] - before[name], 1) for name in after}
         figures.rss_mib = round(memory.peak_mib(), 1)
         if arguments.log:
             arguments.log.write_text(operator.log.read_text())
@@ -147,18 +158,22 @@ def run_jobs(
     with ThreadPoolExecutor(APPLIERS) as pool:
         for _ in pool.map(apply, range(arguments.jobs)):
             pass
-    say(f"applied in {time.monotonic() - started:.0f} s")
+    figures.apply_s = round(time.monotonic() - started, 1)
+    say(f"applied in {figures.apply_s} s")
     bound = binding.wait(applied, arguments.timeout)
     waits = sorted(bound[pod] - at for pod, at in applied.items())
     figures.jobs_per_second = round(arguments.jobs / (max(bound.values()) - started), 1)
+    figures.of_raw_pods = round(figures.jobs_per_second / figures.raw_pods_per_second, 2)
     figures.apply_to_bound_p50_s = round(statistics.median(waits), 2)
     figures.apply_to_bound_p99_s = round(waits[int(len(waits) * 0.99)], 2)
+    figures.p99_of_apply = round(figures.apply_to_bound_p99_s / figures.apply_s, 2)
     figures.infeasible_told_s, figures.infeasible_message = timer.wait(arguments.timeout)
     wait_until(
         partial(all_running, api, arguments.jobs),
         timeout_seconds=arguments.timeout,
         what="all jobs say that they run",
     )
+    figures.all_running_s = round(time.monotonic() - started, 1)
     count_writes(operator, arguments.jobs, figures)
     figures.operator_cpu_s = round(sum(map(cpu_seconds, family(operator.pid))), 1)
 
@@ -173,13 +188,19 @@ def all_running(api: ApiServer, jobs: int) -> bool:
 
 
 def count_writes(operator: OperatorProcess, jobs: int, figures: Figures) -> None:
-    """The operator's own count of its writes, by resource."""
-    resources = ("trainingjobs/status", "pods", "events", "services")
-    name = "plimsoll_api_writes_total"
-    # All jobs, including the one that cannot fit.
-    writes = {each: operator.metric(name, resource=each) for each in resources}
-    figures.writes = {each: round(count / (jobs + 1), 4) for each, count in writes.items()}
-    figures.api_writes_per_job = round(sum(figures.writes.values()), 4)
+    """The operator's own count of its writes, by resource, for each job and the one too large."""
+    writes = Counter[str]()
+    for metric in text_string_to_metric_families(operator.probe("/metrics")[1]):
+        for sample in metric.samples:
+            if sample.name == "plimsoll_api_writes_total":
+                writes[sample.labels["resource"]] += sample.value
+    figures.writes = {each: round(n / (jobs + 1), 4) for each, n in writes.most_common()}
+    figures.api_writes_per_job = round(writes.total() / (jobs + 1), 4)
+
+
+def cpu_of_servers(plane: ControlPlane) -> dict[str, float]:
+    """The CPU seconds of each program of the control plane so far."""
+    return {name: cpu_seconds(pid) for name, pid in plane.pids().items()}
 
 
 def job(name: str, workers: int, gpus: int) -> Manifest:
@@ -256,7 +277,7 @@ class Bindings:
         while not self._over.is_set():  # when a watch ends, list everything and watch again
             try:
                 self._see_all()
-            except HTTPError:
+            except (HTTPError, ApiServerRefusedError):
                 self._over.wait(RECONNECT_SECONDS)
 
     def _see_all(self) -> None:

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
-from plimsoll.acting.writes.writer import Writer
+from plimsoll.acting.writes.writer import WRITES, Writer
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.clock import SYSTEM
@@ -22,6 +22,7 @@ from plimsoll.control.solver_process import SolverProcess
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.heartbeat import Heartbeat
 from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.concurrency import ConcurrencyLimit
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.transport import Limits
 from plimsoll.kube.lease import Leadership
@@ -50,7 +51,7 @@ from plimsoll.signals.ledger_watch import LedgerWatch
 from plimsoll.signals.measurements import Measured, Measurements, Scope
 from plimsoll.snapshots.recorder import Recorder, RecordingTerms
 from plimsoll.supervision import Part, Supervisor
-from plimsoll.vocabulary import logs
+from plimsoll.vocabulary import logs, metrics
 from plimsoll.workers.endpoint import Surroundings, WorkerServer, served
 from plimsoll.workers.registry import Registry
 from plimsoll.workers.thread import in_own_thread
@@ -76,10 +77,13 @@ class Operator:
             identity=settings.identity,
             changed=wake,
         )
+        at_once = ConcurrencyLimit(WRITES)
+        metrics.API_WRITES_AT_ONCE.set_function(at_once)
         self._client = KubeClient.to(
             endpoint,
             may_write=self.leadership.is_leader,
             limits=Limits(writes_per_second=settings.writes_per_second),
+            writes_at_once=at_once,
         )
         self.resources = CustomResources(self._resources_changed)
         watching = WatchTerms(watch_seconds=settings.watch_seconds)
@@ -116,7 +120,9 @@ class Operator:
         self._ledger = self._watching_the_ledger() if settings.ledger_lease else None
         self._measurements = self._measuring() if settings.prometheus_url else None
         self._events = EventRecorder(self._client, instance=settings.identity)
-        self._writer = Writer(self._client, self._target_client, self._events, self._loop)
+        self._writer = Writer(
+            self._client, self._target_client, self._events, self._loop, at_once=at_once
+        )
         self._routes = self._weighing_routes(watching) if settings.weighs_routes else None
         self._turning = False
         self._pulse = Pulse(limit_seconds=PULSE_SECONDS)

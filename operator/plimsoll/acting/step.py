@@ -102,9 +102,10 @@ class Step:
     """The writes for one job, in order: status, gates and labels, deletions, pods, events.
 
     The status is always complete; whether it differs from the old one is decided when it is
-    written. `again_at`: when to look at the job again even if nothing has happened. `waits`:
-    whether it waits for something that other objects may free at any time, such as room.
-    `rests_until`: until when a step with nothing to do stays that way if the job does not change.
+    written; it is not if the job's only pod tells its place (`told_by_pod`). `again_at`: when to
+    look at the job again even if nothing has happened. `waits`: whether it waits for something that
+    other objects may free at any time, such as room. `rests_until`: until when a step with nothing
+    to do stays that way if the job does not change.
     """
 
     job: JobView
@@ -114,6 +115,7 @@ class Step:
     delete: tuple[PodView, ...] = ()
     service: Manifest | None = None
     create: tuple[Manifest, ...] = ()
+    told_by_pod: bool = False
     target: TargetWrites | None = None
     workload: WorkloadWrites | None = None
     events: tuple[JobEvent, ...] = ()
@@ -142,10 +144,9 @@ class Step:
 def only_reports(step: Step) -> bool:
     """Whether a step only updates what the job's status reports, and leaves its placement alone."""
     pods = step.gates or step.labels or step.delete or step.create or step.service
-    return (
-        not (pods or step.target or step.workload)
-        and step.status.placement == step.job.status_written.placement
-    )
+    job = step.job
+    before = job.resource.status if job.told_by_pod else job.status_written
+    return not (pods or step.target or step.workload) and step.status.placement == before.placement
 
 
 def is_first_report(step: Step) -> bool:

@@ -13,6 +13,7 @@ from plimsoll.acting.conditions.slow_workers import with_stragglers
 from plimsoll.acting.conditions.standing import with_standing
 from plimsoll.acting.jobs.adopted import with_pods_kept
 from plimsoll.acting.jobs.draining import with_draining
+from plimsoll.acting.jobs.first_place import untold
 from plimsoll.acting.jobs.gang_start import waits_in_place
 from plimsoll.acting.jobs.inference import inference_step
 from plimsoll.acting.jobs.refusal import pods_refused
@@ -105,6 +106,7 @@ class Steps:
 
     def _patient(self, step: Step, turn: Turn) -> Step:
         """The step, without its status if that only updates numbers too soon after the last."""
+        step = untold(step, turn)
         if not step.has_writes:
             return step
         last = self._reported.get(step.job.uid)

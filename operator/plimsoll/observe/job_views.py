@@ -16,6 +16,7 @@ from plimsoll.observe.queue_access import QueueAccess
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.observe.standing import Standings
 from plimsoll.observe.targets.targets import Found
+from plimsoll.observe.views.first_places import FirstPlaces, Surface
 from plimsoll.observe.views.job_pods import Divided
 
 
@@ -23,14 +24,15 @@ from plimsoll.observe.views.job_pods import Divided
 class Said:
     """What is known of jobs besides their resources.
 
-    Their pods, who may use which queue, the GPU types that there are, what workers report by pod,
-    their load, their targets by job, and the workloads that they stand for. What has not changed is
-    the same object, except for targets.
+    Their pods, who may use which queue, the GPU types that there are, the nodes and pools, what
+    workers report by pod, their load, their targets by job, and the workloads that they stand for.
+    What has not changed is the same object, except for targets.
     """
 
     pods: Divided
     access: QueueAccess
     types: GpuTypes
+    surface: Surface
     reports: Mapping[str, WorkerReport]
     demands: Mapping[str, JobDemand]
     targeted: Found
@@ -42,6 +44,7 @@ class JobViews:
 
     def __init__(self) -> None:
         self._standings, self._assumptions = Standings(), Assumptions()
+        self._first_places = FirstPlaces()
         self._known: dict[str, JobView] = {}
         self._jobs: Sequence[Job] = ()
         self._said: Said | None = None
@@ -72,6 +75,7 @@ class JobViews:
         self._known = {uid: job for uid, job in self._known.items() if uid in uids}
         self._standings.forget_others(uids)
         self._assumptions.forget_others(uids)
+        self._first_places.forget_others(uids)
 
     def _view(self, job: Job, said: Said) -> JobView:
         uid = job.metadata.uid
@@ -80,9 +84,11 @@ class JobViews:
         if found is not None:
             resource, pods, written = found.job, found.pods, job.status
         if isinstance(resource, TrainingJob):
+            resource = self._first_places.of(resource, pods, said.surface)
+            written = None if resource is job else job.status
             resource = self._assumptions.of(resource, said.types)
         standing = self._standings.of(resource, said.access)
-        report = report_of(job, pods, said.reports) if said.reports else None
+        report = report_of(resource, pods, said.reports) if said.reports else None
         target = found.target if found else None
         facts = (standing.priority, report, said.demands.get(uid), target)
         refusal = standing.refusal or said.adopted.refusal(uid)

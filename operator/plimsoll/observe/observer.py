@@ -38,6 +38,7 @@ from plimsoll.observe.resources import ByKind, Ordering
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.observe.targets.claims import ClaimBook
 from plimsoll.observe.targets.targets import Found, Surroundings, Targets, placed_nodes
+from plimsoll.observe.views.first_places import Surface
 from plimsoll.observe.views.job_pods import Divided, PodViews
 from plimsoll.observe.views.node_views import NodeViews
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
@@ -111,6 +112,7 @@ class Observer:
             pods,
             self._access_of(resources, objects),
             self._gpu_types.of(views, resources.all(GPUPool)),
+            Surface(views, resources.all(GPUPool)),
             reports={report.pod_uid: report for report in objects.reports},
             demands={demand.job_uid: demand for demand in objects.demands},
             targeted=found,

@@ -271,6 +271,11 @@ class JobView:
         return self.resource.status if self.written is None else self.written
 
     @property
+    def told_by_pod(self) -> bool:
+        """Whether only its pod tells its place, and its status on the API server does not yet."""
+        return self.written is not None and self.training is not None
+
+    @property
     def stays(self) -> bool:
         """Whether its pods have their nodes and are never made again: no plan moves or ends it."""
         found = self.workload

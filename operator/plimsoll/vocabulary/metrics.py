@@ -181,6 +181,10 @@ API_WRITES = Counter(
     "Writes sent to the API server, by verb and resource",
     ["verb", "resource"],
 )
+API_WRITES_AT_ONCE = Gauge(
+    "plimsoll_api_writes_at_once",
+    "Most writes to the API server in flight at once; follows its response times and rejections",
+)
 API_ERRORS = Counter(
     "plimsoll_api_errors",
     "Failed requests to the API server, by verb, resource and error (NotFound, Conflict...)",

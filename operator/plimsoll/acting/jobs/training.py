@@ -1,7 +1,7 @@
 """The step of a training job: its gang starts, runs, restarts and ends as a whole.
 
 The status is written before the pods follow from it, so the next turn can go on from there whatever
-happens in between.
+happens in between. Only a single pod may tell its own place (`first_place`).
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from plimsoll.acting.conditions.speeds import with_speeds
 from plimsoll.acting.jobs.adopted import adopted_goes_on, ended, with_pods_kept, without_place
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive
+from plimsoll.acting.jobs.first_place import told_by_pod, with_first_place
 from plimsoll.acting.jobs.gang_start import node_refused, started, starting, waits_for_room
 from plimsoll.acting.jobs.live_resize import kept_places
 from plimsoll.acting.jobs.notice import departing, noticed, with_answer, without_old_notice
@@ -51,7 +52,7 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
         return with_pods_kept(Step(view, job.status, delete=alive(view.pods)))
     if view.workload is not None and view.workload.outcome is not None:
         return ended(view, job.status, turn, view.workload.outcome)
-    job = begun_anew(_heard(view, job, turn))
+    job = begun_anew(_heard(view, with_first_place(view, job), turn))
     return with_speeds(with_pods_kept(_stepped(view, job, turn)), job)
 
 
@@ -128,7 +129,7 @@ def _left(view: JobView, status: TrainingJobStatus, turn: Turn, *events: JobEven
 
 
 def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize | Migrate) -> Step:
-    revision = job.status.revision + 1
+    revision = max(job.status.revision, *(pod.revision for pod in view.pods), 0) + 1
     places = assignments(turn.snapshot, action.assignments, revision)
     kept = kept_places(view, job.status, places) if isinstance(action, Resize) else None
     places = places if kept is None else kept
@@ -167,7 +168,8 @@ def _placed(view: JobView, job: TrainingJob, turn: Turn, action: Admit | Resize 
     events = (event,)
     if kept is None:
         status, events = noticed(view, job, status, turn, event)
-    return _going_on(view, job, status, turn, *events)
+    step = _going_on(view, job, status, turn, *events)
+    return told_by_pod(step, job, turn) if isinstance(action, Admit) else step
 
 
 def _batch(job: TrainingJob, workers: Sequence[Assignment]) -> PlacedBatch | None:

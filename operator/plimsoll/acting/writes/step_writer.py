@@ -75,7 +75,8 @@ class StepWriter:
         Raises PlimsollError if a write failed; what comes after it is not tried then.
         """
         await self.maker.make_sure(step.job)
-        await self._statuses.write(step)
+        if not step.told_by_pod:
+            await self._statuses.write(step)
         refusal = await self._targets.scale(step.target) if step.target else ""
         if step.workload and step.workload.changes_workload:
             refusal = await self._workloads.write(step.workload)

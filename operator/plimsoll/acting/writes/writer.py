@@ -110,7 +110,7 @@ class Writer:
     `at_once`: how many writes may be in flight, which may change.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it writes with, by name
         self,
         client: KubeClient,
         targets: KubeClient,

@@ -1,7 +1,7 @@
 """How many requests to keep in flight: as many as the server bears without queueing them.
 
 A gradient limiter after Netflix's `concurrency-limits` (Gradient2): where responses take little
-longer than the fastest of late, the limit grows by its square root; where they take longer, requests
+longer than the fastest of late, the limit grows by its square root; where they take longer, they
 queue in the server, and it shrinks in proportion. A rejection (429, by which priority and fairness
 sheds load) halves it.
 """
@@ -39,9 +39,10 @@ FORGOTTEN_SECONDS = 300.0
 
 
 class ConcurrencyLimit:
-    """The limit, adjusted after each window of as many responses as there are requests in flight.
+    """The limit, adjusted after each window of as many responses as may be in flight.
 
-    Of a window, the lower quartile counts: this process may itself be slow to take responses in.
+    While few are, windows are shorter and only tell how fast the server can be. Of a window, the
+    lower quartile counts: this process may itself be slow to take responses in.
     """
 
     def __init__(self, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
@@ -61,8 +62,9 @@ class ConcurrencyLimit:
         """Take in that a response took so long, while so many requests were in flight."""
         self._window.append(seconds)
         self._fullest = max(self._fullest, in_flight)
-        if len(self._window) >= max(FEWEST_SAMPLES, self._limit):
-            self._adjust()
+        is_used = self._fullest > self._limit / 2
+        if len(self._window) >= max(FEWEST_SAMPLES, self._limit if is_used else 0):
+            self._adjust(is_used=is_used)
 
     def rejected(self, sent_at: float) -> None:
         """Take in that the server rejected a request for its load; once for all then in flight."""
@@ -72,10 +74,9 @@ class ConcurrencyLimit:
         self._set(self._limit * REJECTED_SHARE)
         self._begin_window()
 
-    def _adjust(self) -> None:
+    def _adjust(self, *, is_used: bool) -> None:
         seconds = sorted(self._window)[len(self._window) // 4]
         fastest = self._fastest_with(seconds)
-        is_used = self._fullest > self._limit / 2
         self._begin_window()
         if is_used:  # otherwise its responses say nothing about a larger limit
             gradient = max(0.5, min(1.0, TOLERANCE * fastest / max(seconds, 1e-6)))

@@ -69,3 +69,22 @@ async def test_whoever_waits_is_woken(event: str) -> None:
     assert [each.result() for each in done] == [("a", "second")]
     for each in rest:
         each.cancel()
+
+
+@asynchronous
+async def test_in_all_no_more_are_under_way_than_there_is_room_for() -> None:
+    room = 2
+    queue: FairQueue[str] = FairQueue(each=lambda: room, most=lambda: room)
+    for number in range(3):
+        queue.put("a", f"a{number}")
+        queue.put("b", f"b{number}")
+    assert await taken(queue, 2) == ["a0", "b0"]
+    assert await is_stuck(queue)
+    room = 3
+    assert await taken(queue, 1) == ["a1"]
+    room = 1
+    queue.done("a")
+    queue.done("b")
+    assert await is_stuck(queue)
+    queue.done("a")
+    assert await taken(queue, 1) == ["b1"]
