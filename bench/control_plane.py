@@ -193,7 +193,7 @@ def count_writes(operator: OperatorProcess, jobs: int, figures: Figures) -> None
     for metric in text_string_to_metric_families(operator.probe("/metrics")[1]):
         for sample in metric.samples:
             if sample.name == "plimsoll_api_writes_total":
-                writes[sample.labels["resource"]] += sample.value
+                writes[sample.labels["resource"]] += int(sample.value)
     figures.writes = {each: round(n / (jobs + 1), 4) for each, n in writes.most_common()}
     figures.api_writes_per_job = round(writes.total() / (jobs + 1), 4)
 

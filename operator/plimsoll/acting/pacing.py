@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from plimsoll.acting.step import Step, only_reports
+from plimsoll.acting.step import Step, only_reports, urgency
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Change
 
@@ -27,7 +27,7 @@ class ReportingPace:
     """Limits status-only steps under way per namespace: a thousand of them are not urgent.
 
     A step held back is computed anew in the next turn; steps that change placements are never held
-    back. What is news of a job waits for no repetitions of what others have said before.
+    back, nor that a job cannot run. What is news of a job waits for no repetitions.
     """
 
     def __init__(self) -> None:
@@ -35,8 +35,10 @@ class ReportingPace:
 
     def has_room(self, step: Step) -> bool:
         """Whether a step may begin."""
+        if not only_reports(step) or urgency(step) == 0:
+            return True
         most = MOST_NEWS_OF_ONE if is_news(step) else MOST_REPORTED_OF_ONE
-        return not only_reports(step) or self._under_way[_kind(step)] < most
+        return self._under_way[_kind(step)] < most
 
     def begin(self, step: Step) -> None:
         """Count a step that begins."""

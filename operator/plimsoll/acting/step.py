@@ -149,9 +149,11 @@ def only_reports(step: Step) -> bool:
     return not (pods or step.target or step.workload) and step.status.placement == before.placement
 
 
-def is_first_report(step: Step) -> bool:
-    """Whether a step is the first to say anything of its job."""
-    return only_reports(step) and step.job.status_written.observed_generation is None
+def urgency(step: Step) -> int:
+    """Sort key of steps that only report: first that a job cannot run, then that it waits."""
+    if any(event.warning for event in step.events):
+        return 0
+    return 1 if step.status.placement is None else 2
 
 
 @dataclass(frozen=True, slots=True)

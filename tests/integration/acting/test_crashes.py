@@ -150,6 +150,26 @@ def test_whatever_the_last_write_was_the_next_life_goes_on_from_there(
     assert {name_of(each) for each in services} == {"gang", "urgent"}
 
 
+def test_whatever_the_last_write_was_a_job_of_one_pod_starts_once_and_yields(
+    scene: Scene, mortal: Mortal
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=1))
+    job = a_training_job("alone")
+    urgent = a_training_job("urgent", priorityClassName="urgent")
+    with PodHistory(scene) as history:
+        scene.apply(job)
+        begun = mortal.die_after_every_write(lambda: runs(scene, job))
+        scene.apply(a_priority_class("urgent", 1000), urgent)
+        ended = mortal.die_after_every_write(
+            lambda: runs(scene, urgent) and waits(scene, job, "LowerPriority")
+        )
+        assert_nothing_is_left_to_do(scene)
+    assert begun >= 1, "its pod, which tells its place; that it runs"
+    assert ended >= 4, "status, deletion; status, pod; it runs"
+    assert creations(history) == {(f"{name}-worker-0", "1"): 1 for name in ("alone", "urgent")}
+    assert most_gpus(history) == {"node": 1}
+
+
 def test_whatever_the_last_write_was_a_gang_of_several_roles_starts_yields_and_ends_whole(
     scene: Scene, mortal: Mortal
 ) -> None:
@@ -405,6 +425,22 @@ def test_every_write_may_fail_once_and_nothing_is_doubled_or_lost(
     deleted = {write for write in mortal.gate.spoilt if write.startswith("DELETE")}
     assert len(deleted) == 2
     assert len(mortal.gate.spoilt) >= 12, "three statuses, two Services, five pods, two deletions"
+
+
+@pytest.mark.parametrize("spoil", Spoil)
+def test_the_only_pod_of_a_job_is_made_once_though_every_write_fails_once(
+    scene: Scene, mortal: Mortal, spoil: Spoil
+) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    first, second = a_training_job("first"), a_training_job("second")
+    mortal.gate.allow(1000)
+    mortal.gate.spoil = spoil
+    with PodHistory(scene) as history, mortal.life(0):
+        scene.apply(first, second)
+        scene.running(first)
+        scene.running(second)
+    assert creations(history) == {(f"{name}-worker-0", "1"): 1 for name in ("first", "second")}
+    assert len(mortal.gate.spoilt) >= 4, "two pods, two statuses"
 
 
 def assert_nothing_is_left_to_do(scene: Scene) -> None:

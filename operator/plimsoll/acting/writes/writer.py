@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import NoReturn, Protocol
 
 from plimsoll.acting.pacing import ReportingPace
-from plimsoll.acting.step import Refusal, Step, is_first_report, only_reports
+from plimsoll.acting.step import Refusal, Step, only_reports, urgency
 from plimsoll.acting.writes.adoption import AT_ONCE, AdoptionWriter
 from plimsoll.acting.writes.caps import CapWriter
 from plimsoll.acting.writes.orders import OrderListener, OrderWriter
@@ -192,7 +192,7 @@ class Writer:
         if step.target:
             self._of_targets.put(namespace, step)
         elif reports:
-            self._reporting.put(namespace, step, rank=0 if is_first_report(step) else 1)
+            self._reporting.put(namespace, step, rank=urgency(step))
         else:
             self._queue.put(namespace, step, rank=2 if step.create else 1 if step.delete else 0)
 
