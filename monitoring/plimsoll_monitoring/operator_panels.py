@@ -120,12 +120,13 @@ OPERATOR_ROWS = (
             ),
             Panel(
                 "Writes",
-                "Per second.",
+                "Per second, and how many may be in flight.",
                 (
                     Query(
                         f"sum by (verb, resource) ({rate('plimsoll_api_writes_total')})",
                         "{{verb}} {{resource}}",
                     ),
+                    Query("max(plimsoll_api_writes_at_once)", "in flight at most"),
                 ),
                 unit="ops",
             ),
