@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plimsoll_bench.karpenter.ledger import ClaimBook, GangBook
+from plimsoll_bench.beside.book import GangBook
+from plimsoll_bench.karpenter.ledger import ClaimBook
 
 HALF_SECONDS = 5.0
 """A gang counts as half bought if for longer than this only some of its pods have nodes: nodes that

@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from control_plane import say
+from plimsoll_bench.beside.book import GangBook
+from plimsoll_bench.beside.watch import Watches
 from plimsoll_bench.karpenter.gangs import GANG, Gang
-from plimsoll_bench.karpenter.ledger import ClaimBook, GangBook
+from plimsoll_bench.karpenter.ledger import ClaimBook
 from plimsoll_bench.karpenter.market import price_of
-from plimsoll_bench.karpenter.watch import Watches
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.karpenter.process import NODE_CLAIMS
 from plimsoll_devcluster.manifest import Manifest

@@ -8,9 +8,10 @@ from dataclasses import asdict, replace
 import pytest
 
 import karpenter
+from plimsoll_bench.beside.book import Event, GangBook
 from plimsoll_bench.karpenter.figures import Figures, figures_of
 from plimsoll_bench.karpenter.gangs import drawn_gangs
-from plimsoll_bench.karpenter.ledger import ClaimBook, Event, GangBook
+from plimsoll_bench.karpenter.ledger import ClaimBook
 from plimsoll_bench.karpenter.market import MOST_NODES, OFFERS, node_pool, price_of
 from plimsoll_devcluster.fake_nodes import CAPACITY_TYPE, ZONE
 from plimsoll_devcluster.karpenter.instance_types import EIGHT_A100, SPOT

@@ -8,7 +8,7 @@ from typing import Self
 
 from urllib3.exceptions import HTTPError
 
-from plimsoll_bench.karpenter.ledger import Event
+from plimsoll_bench.beside.book import Event
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 
 _AGAIN_SECONDS = 0.1

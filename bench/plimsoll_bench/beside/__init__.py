@@ -1,0 +1,1 @@
+"""The same jobs and gangs through Plimsoll and through Kueue."""
