@@ -34,7 +34,7 @@ IMAGE_SBOM ?= $(DIST)/image-sbom.json
 
 .DEFAULT_GOAL := help
 .PHONY: help demo unit test e2e lint format hooks crds monitoring control-plane prometheus browser \
-	workload-controllers karpenter keda vendor lock wheel krew chart sbom image-sbom constraints clean
+	workload-controllers karpenter keda kueue vendor lock wheel krew chart sbom image-sbom constraints clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ karpenter: $(INSTALLED) ## Build Karpenter, which tests else do
 
 keda: $(INSTALLED) ## Build KEDA, which bench/live_autoscale.py else does
 	@$(PYTHON) -m plimsoll_devcluster keda
+
+kueue: $(INSTALLED) ## Build Kueue, which bench/beside.py else does
+	@$(PYTHON) -m plimsoll_devcluster kueue
 
 vendor: $(INSTALLED) ## Fetch the libraries of the console's page, as vendor.json says (needs npm)
 	$(PYTHON) hack/vendor.py

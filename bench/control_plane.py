@@ -143,7 +143,7 @@ def run_jobs(
 ) -> None:
     """Apply all jobs, with the one that cannot fit among them, and wait until all are bound."""
     applied: dict[str, float] = {}
-    timer = ReasonTimer(api, "too-large")
+    timer = ReasonTimer(lambda: api.get(f"{JOBS}/too-large").get("status", {}).get("message"))
     started = time.monotonic()
 
     def apply(index: int) -> None:
@@ -258,7 +258,7 @@ class Bindings:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def end(self) -> None:
-        """Expect the control plane to go away; stop watching."""
+        """Stop watching: the control plane may go away."""
         self._over.set()
 
     def wait(self, pods: Collection[str], timeout_seconds: float) -> dict[str, float]:
@@ -282,16 +282,18 @@ class Bindings:
 
     def _see_all(self) -> None:
         for event in self._api.watch(self._path):
+            if self._over.is_set():
+                return
             item = event["object"]
             if item.get("spec", {}).get("nodeName"):
                 self._seen.setdefault(self._key(item), time.monotonic())
 
 
 class ReasonTimer:
-    """How long until a job's status says why it cannot run."""
+    """How long until it is said why a job cannot run; `told` is empty until then."""
 
-    def __init__(self, api: ApiServer, name: str) -> None:
-        self._api, self._path = api, f"{JOBS}/{name}"
+    def __init__(self, told: Callable[[], object]) -> None:
+        self._told = told
         self._answer: tuple[float, str] | None = None
 
     def start(self) -> None:
@@ -307,11 +309,7 @@ class ReasonTimer:
         ) or (0.0, "")
 
     def _look(self, started: float) -> None:
-        message = wait_until(
-            lambda: self._api.get(self._path).get("status", {}).get("message"),
-            timeout_seconds=600,
-            what="a status",
-        )
+        message = wait_until(self._told, timeout_seconds=600, what="a status")
         self._answer = round(time.monotonic() - started, 2), str(message)
 
 

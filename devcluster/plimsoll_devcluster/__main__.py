@@ -13,6 +13,7 @@ from plimsoll_devcluster.programs.chromium_program import NoChromiumError, find_
 from plimsoll_devcluster.programs.control_plane_programs import NoProgramsError, find_programs
 from plimsoll_devcluster.programs.karpenter_program import KARPENTER
 from plimsoll_devcluster.programs.keda_program import KEDA, KEDA_ADAPTER
+from plimsoll_devcluster.programs.kueue_program import KUEUE
 from plimsoll_devcluster.programs.prometheus_program import (
     NoPrometheusError,
     find_prometheus,
@@ -43,6 +44,7 @@ def main() -> int:
     commands.add_parser("workload-controllers", help="print the folders of other controllers")
     commands.add_parser("karpenter", help="print the folder of Karpenter")
     commands.add_parser("keda", help="print the folders of KEDA's programs")
+    commands.add_parser("kueue", help="print the folder of Kueue")
     commands.add_parser("up", help="run a control plane until Ctrl-C")
     command = parser.parse_args().command
     try:
@@ -53,6 +55,7 @@ def main() -> int:
             "workload-controllers": _print_workload_controllers,
             "karpenter": _print_karpenter,
             "keda": _print_keda,
+            "kueue": _print_kueue,
             "up": _stay_up,
         }
         return found[command]()
@@ -90,6 +93,11 @@ def _print_karpenter() -> int:
 def _print_keda() -> int:
     for program in (KEDA, KEDA_ADAPTER):
         sys.stdout.write(f"{find_controller(program, os.environ)}\n")
+    return 0
+
+
+def _print_kueue() -> int:
+    sys.stdout.write(f"{find_controller(KUEUE, os.environ)}\n")
     return 0
 
 

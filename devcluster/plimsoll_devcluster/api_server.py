@@ -18,6 +18,7 @@ from kubernetes import client, config
 from plimsoll_devcluster.manifest import Manifest
 
 CONNECTIONS = 32
+USER_AGENT = "plimsoll-devcluster"
 # The server ends most requests itself after a minute: its answer says more than our own timeout.
 ANSWER_SECONDS = 75
 MERGE_PATCH = "application/merge-patch+json"
@@ -156,7 +157,7 @@ class ApiServer:
     def _request(
         self, method: str, path: str, body: bytes, content_type: str, *, preload_content: bool
     ) -> urllib3.BaseHTTPResponse:
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": "application/json", "User-Agent": USER_AGENT}
         if content_type:
             headers["Content-Type"] = content_type
         if authorization := self._settings.get_api_key_with_prefix("BearerToken", "authorization"):

@@ -25,9 +25,10 @@ def training_job(gang: Gang, *, known: bool) -> Manifest:
             "accelerators": [
                 {"type": H100, "throughput": [{"workers": gang.workers, "rate": gang.workers}]}
             ],
-            "topology": {"preferred": RACK},
         },
     }
+    if gang.workers > 1:
+        job["spec"]["topology"] = {"preferred": RACK}
     if known:
         job["spec"]["work"] = {"amount": str(round(gang.workers * gang.seconds, 1))}
     return job

@@ -41,6 +41,8 @@ class Watches:
         while not self._over.is_set():
             try:
                 for told in self._api.watch(collection, since):
+                    if self._over.is_set():
+                        return
                     if told["type"] == "ERROR":
                         self._lost(collection, told["object"].get("message"))
                         return

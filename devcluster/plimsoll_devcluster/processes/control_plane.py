@@ -39,11 +39,16 @@ class ControlPlane:
     need no service account and mount no token: benchmarks that create thousands of pods then
     measure less of the API server and more of us. Without `node_life`, nodes that report ready stay
     so, and are never tainted: no leases, which for thousands of nodes would keep the machine fully
-    busy.
+    busy. With `audit` there is a line in `audit_log` for each write.
     """
 
     def __init__(
-        self, programs: Path, *, service_account_admission: bool = True, node_life: bool = True
+        self,
+        programs: Path,
+        *,
+        service_account_admission: bool = True,
+        node_life: bool = True,
+        audit: bool = False,
     ) -> None:
         self._port_holder = _held_port()
         self._place = Place(
@@ -52,6 +57,7 @@ class ControlPlane:
             port=self._port_holder.getsockname()[1],
             service_account_admission=service_account_admission,
             node_life=node_life,
+            audit=audit,
         )
         self._children: dict[str, Child] = {}
         self._api: ApiServer | None = None
@@ -73,6 +79,11 @@ class ControlPlane:
     def logs(self) -> Path:
         """The folder of the programs' logs; it is removed when the control plane stops."""
         return self._place.logs
+
+    @property
+    def audit_log(self) -> Path:
+        """The writes so far, each as JSON on a line, as `audit_policy.yaml` says."""
+        return self._place.audit_log
 
     def start(self) -> Self:
         """Start everything; return when pods can be created.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STAGES = Path(__file__).with_name("stages.yaml")
+AUDIT_POLICY = Path(__file__).with_name("audit_policy.yaml")
 NOWHERE = "http://localhost:1"  # etcd demands addresses that a cluster of one never uses
 # Heaps are small here and processors few: collect less often, unless they do get large.
 ENVIRONMENT = {"GOGC": "400", "GOMEMLIMIT": "4GiB"}
@@ -26,11 +27,17 @@ class Place:
     port: int
     service_account_admission: bool
     node_life: bool
+    audit: bool
 
     @property
     def logs(self) -> Path:
         """The folder of the logs."""
         return self.folder / "logs"
+
+    @property
+    def audit_log(self) -> Path:
+        """Where the API server notes every write, if it is to."""
+        return self.logs / "audit.jsonl"
 
     @property
     def kubeconfig(self) -> Path:
@@ -110,6 +117,9 @@ def _api_server(place: Place) -> dict[str, object]:
         "runtime-config": "scheduling.k8s.io/v1alpha2=true",
         "feature-gates": "GenericWorkload=true",
     }
+    if place.audit:
+        flags["audit-policy-file"] = AUDIT_POLICY
+        flags["audit-log-path"] = place.audit_log
     unwanted = {
         "ServiceAccount": not place.service_account_admission,
         "TaintNodesByCondition": not place.node_life,

@@ -1,8 +1,9 @@
 """Build the programs from Go modules.
 
 hack/control-plane is one binary under several names, hack/prometheus is Prometheus, hack/karpenter
-is Karpenter, hack/keda is KEDA. Controllers of workloads are in hack/workload-controllers,
-hack/training-operator, hack/kuberay and hack/appwrapper, and share hack/serving.
+is Karpenter, hack/keda is KEDA, hack/kueue is Kueue. Controllers of workloads are in
+hack/workload-controllers, hack/training-operator, hack/kuberay and hack/appwrapper, and share
+hack/serving.
 """
 
 import shutil

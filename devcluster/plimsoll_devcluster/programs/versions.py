@@ -16,6 +16,7 @@ KUBERAY = "1.6.2"
 APPWRAPPER = "1.2.2"
 KARPENTER = "1.14.1"
 KEDA = "2.21.0"
+KUEUE = "0.19.2"
 CHROMIUM = NpmPackage(
     "@sparticuz/chromium",
     "153.0.0",

@@ -3,6 +3,7 @@ import pytest
 from plimsoll_devcluster.programs import go_build, versions
 from plimsoll_devcluster.programs.karpenter_program import KARPENTER
 from plimsoll_devcluster.programs.keda_program import KEDA, KEDA_ADAPTER
+from plimsoll_devcluster.programs.kueue_program import KUEUE
 from plimsoll_devcluster.programs.workload_controllers import ALL, ControllerProgram
 
 
@@ -24,7 +25,7 @@ def test_the_go_module_builds_the_prometheus_that_it_is_called() -> None:
     assert f"0.{major}{minor:02}.{patch}" == versions.PROMETHEUS_MODULE
 
 
-@pytest.mark.parametrize("program", [*ALL, KARPENTER, KEDA, KEDA_ADAPTER])
+@pytest.mark.parametrize("program", [*ALL, KARPENTER, KEDA, KEDA_ADAPTER, KUEUE])
 def test_the_go_modules_build_the_controllers_that_they_are_called(
     program: ControllerProgram,
 ) -> None:

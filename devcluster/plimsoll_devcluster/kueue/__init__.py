@@ -1,0 +1,1 @@
+"""Kueue, which admits Jobs by quota and topology, beside a control plane."""
