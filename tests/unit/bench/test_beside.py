@@ -1,13 +1,30 @@
 """The gangs that two schedulers are compared by: their bound, and the books that are kept."""
 
+import json
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
+import beside
 from plimsoll_bench.beside.book import Event, GangBook
 from plimsoll_bench.beside.figures import figures_of, handovers
 from plimsoll_bench.beside.gangs import Gang, drawn_gangs, least_makespan
+from plimsoll_bench.beside.jobs import per_job
+from plimsoll_bench.beside.sides import KNOWN, KUEUE, PLIMSOLL
+from plimsoll_bench.beside.theirs import BY_QUOTA, PACKED, batch_job
+from plimsoll_bench.beside.writes import WriteCounter
 from plimsoll_devcluster.manifest import Manifest
 
-GPUS = 800
+JOB_CONTROLLER = (
+    "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/abc"
+    "/system:serviceaccount:kube-system:job-controller"
+)
+
+
+def an_audit_line(user_agent: str, resource: str, subresource: str = "") -> str:
+    about = {"resource": resource, "subresource": subresource}
+    return json.dumps({"userAgent": user_agent, "objectRef": about}) + "\n"
 
 
 def a_gang(gpus: int, seconds: float, name: str = "g") -> Gang:
@@ -98,3 +115,55 @@ def test_a_handover_is_from_the_last_end_on_its_nodes() -> None:
 def test_a_gang_that_has_not_ended_is_no_figure() -> None:
     with pytest.raises(ValueError, match="has not ended"):
         figures_of([a_gang(8, 30)], {"g": GangBook(1, asked=0)}, began=0, gpus=8)
+
+
+def test_writes_count_from_when_the_counter_is_made_by_who_writes_what(tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    log.write_text(an_audit_line("kwok/v0.8.0", "nodes"))
+    counter = WriteCounter(log)
+    with log.open("a") as audit:
+        audit.write(an_audit_line("kwok/v0.8.0", "pods", "status") * 2)
+        audit.write(an_audit_line(JOB_CONTROLLER, "pods"))
+        audit.write(an_audit_line("plimsoll-devcluster", "jobs"))
+        audit.write(an_audit_line("kueue/v0.19.2", "workloads")[:20])
+    assert counter.count() == {
+        ("kwok", "pods/status"): 2,
+        ("job-controller", "pods"): 1,
+        ("bench", "jobs"): 1,
+    }
+
+
+def test_writes_of_a_job_leave_out_the_benchmark_s_own() -> None:
+    written = Counter({("kwok", "pods/status"): 50, ("bench", "jobs"): 100, ("kwok", "nodes"): 0})
+    assert per_job(written, 100) == {"kwok": {"pods/status": 0.5}}
+
+
+def test_both_queues_of_kueue_get_the_same_gang_and_one_packs_it() -> None:
+    by_quota, packed = (batch_job(a_gang(16, 30), queue) for queue in (BY_QUOTA, PACKED))
+    assert by_quota["spec"]["parallelism"] == packed["spec"]["parallelism"] == 2
+    notes = [each["spec"]["template"]["metadata"]["annotations"] for each in (by_quota, packed)]
+    assert notes == [{}, {"kueue.x-k8s.io/podset-preferred-topology": "plimsoll.dev/rack"}]
+
+
+def test_asked_for_one_half_it_leaves_out_the_other() -> None:
+    halves = [beside.parsed(words) for words in ([], ["--jobs", "50"], ["--gangs", "30"])]
+    assert [(each.jobs, each.gangs) for each in halves] == [(4000, 300), (50, 0), (0, 30)]
+
+
+def test_without_kueue_there_is_only_plimsoll() -> None:
+    assert beside.sides_of(beside.parsed([]), beside.GANG_SIDES) == [PLIMSOLL, KNOWN]
+    both = beside.parsed(["--kueue", "--only", KUEUE, PLIMSOLL])
+    assert beside.sides_of(both, beside.JOB_SIDES) == [KUEUE, PLIMSOLL]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--jobs", "5000"], "--jobs: must be at most 4000, a GPU each"),
+        (["--gang-nodes", "4"], "--gang-nodes: must be a number of at least 8"),
+        (["--only", "kueue"], "--only: kueue needs --kueue"),
+    ],
+)
+def test_what_makes_no_sense_ends_the_program(words: list[str], said: str) -> None:
+    with pytest.raises(SystemExit, match=said):
+        beside.parsed(words)
