@@ -48,12 +48,8 @@ class WriteCounter:
 
 
 def writer(user_agent: str) -> str:
-    """Who writes: a program, or the controller within kube-controller-manager."""
-    if user_agent == USER_AGENT:
-        return BENCH
-    program, _, rest = user_agent.partition("/")
-    account = rest.rpartition("system:serviceaccount:kube-system:")[2]
-    return account if account != rest else program
+    """Which program writes."""
+    return BENCH if user_agent == USER_AGENT else user_agent.partition("/")[0]
 
 
 def _resource(event: dict[str, dict[str, str]]) -> str:

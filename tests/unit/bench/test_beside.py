@@ -16,10 +16,7 @@ from plimsoll_bench.beside.theirs import BY_QUOTA, PACKED, batch_job
 from plimsoll_bench.beside.writes import WriteCounter
 from plimsoll_devcluster.manifest import Manifest
 
-JOB_CONTROLLER = (
-    "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/abc"
-    "/system:serviceaccount:kube-system:job-controller"
-)
+MANAGER = "kube-controller-manager/v1.36.3 (linux/amd64) kubernetes/abc"
 
 
 def an_audit_line(user_agent: str, resource: str, subresource: str = "") -> str:
@@ -123,12 +120,12 @@ def test_writes_count_from_when_the_counter_is_made_by_who_writes_what(tmp_path:
     counter = WriteCounter(log)
     with log.open("a") as audit:
         audit.write(an_audit_line("kwok/v0.8.0", "pods", "status") * 2)
-        audit.write(an_audit_line(JOB_CONTROLLER, "pods"))
+        audit.write(an_audit_line(MANAGER, "pods"))
         audit.write(an_audit_line("plimsoll-devcluster", "jobs"))
         audit.write(an_audit_line("kueue/v0.19.2", "workloads")[:20])
     assert counter.count() == {
         ("kwok", "pods/status"): 2,
-        ("job-controller", "pods"): 1,
+        ("kube-controller-manager", "pods"): 1,
         ("bench", "jobs"): 1,
     }
 
