@@ -25,7 +25,7 @@ class LoopTerms:
     """
 
     pause_seconds: float = 0.2
-    busy_pause_seconds: float = 0.7
+    busy_pause_seconds: float = 0.3
     idle_seconds: float = 5.0
     cluster_status_seconds: float = 2.0
     unexplained_seconds: float = 60.0

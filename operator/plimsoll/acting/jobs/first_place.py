@@ -84,5 +84,4 @@ def untold(step: Step, turn: Turn) -> Step:
     until = _since(step.status) + UNTOLD
     if turn.now >= until:
         return step
-    again = min(until, step.again_at or until)
-    return replace(step, status=view.status_written, again_at=again)
+    return replace(step, status=view.status_written, rests_until=until)

@@ -47,8 +47,8 @@ SHARE_OF_ONE = 0.75
 TARGET_WRITERS = 16
 REPORTING_SHARE = 0.5
 REPORTED_TOGETHER_SHARE = 0.25
-"""What share of them may only write statuses, in all and for one namespace: each may be large, and
-one namespace's reports must not keep the API server from all others."""
+"""What share of them may only write statuses, in all and for one namespace while there is something
+else to write: each may be large, and must not keep the API server from all others."""
 PATIENCE = 5
 """How often creating pods may fail in the server, in 15 s, before that counts as a refusal."""
 STUCK_SECONDS = 10.0
@@ -120,13 +120,13 @@ class Writer:
         clock: Clock = SYSTEM,
         at_once: Callable[[], int] = lambda: WRITES.first,
     ) -> None:
-        self._listener = listener
+        self._listener, self._at_once = listener, at_once
         self._queue: FairQueue[Step] = FairQueue(each=_share(at_once, SHARE_OF_ONE), most=at_once)
         self._of_targets: FairQueue[Step] = FairQueue(
             each=EACH_NAMESPACE, most=lambda: TARGET_WRITERS
         )
         self._reporting: FairQueue[Step] = FairQueue(
-            each=_share(at_once, REPORTED_TOGETHER_SHARE), most=_share(at_once, REPORTING_SHARE)
+            each=self._reported_together, most=_share(at_once, REPORTING_SHARE)
         )
         self._in_flight: dict[str, _InFlight] = {}
         """The unfinished step of each job, by the job's uid."""
@@ -142,6 +142,11 @@ class Writer:
         self.refused = RefusedWriter(client, events, clock=clock.monotonic)
         self._steps = StepWriter(client, targets, events, listener, clock=clock)
         self._maker = self._steps.maker
+
+    def _reported_together(self) -> int:
+        """How many reports of one namespace may be written together: more if that is all."""
+        share = REPORTING_SHARE if self._queue.is_idle else REPORTED_TOGETHER_SHARE
+        return max(1, int(self._at_once() * share))
 
     @property
     def in_flight(self) -> frozenset[str]:

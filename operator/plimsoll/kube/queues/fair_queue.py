@@ -30,6 +30,11 @@ class FairQueue(Generic[T]):
         self._under_way: Counter[str] = Counter()
         self._news = asyncio.Event()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to do, and nothing is being done."""
+        return not self._lines and not self._taken
+
     def put(self, namespace: str, item: T, *, rank: int = 0) -> None:
         """Add an item after the namespace's other items of this rank or a lower one."""
         line = self._lines.setdefault(namespace, [])
