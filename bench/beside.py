@@ -29,7 +29,15 @@ from plimsoll_bench.beside.course import Course, NotAllEndedError
 from plimsoll_bench.beside.figures import figures_of
 from plimsoll_bench.beside.gangs import NODE_GPUS, Gang, drawn_gangs, least_makespan
 from plimsoll_bench.beside.jobs import jobs_run
-from plimsoll_bench.beside.sides import KNOWN, KUEUE, KUEUE_PACKED, PLIMSOLL, Side, open_side
+from plimsoll_bench.beside.sides import (
+    KNOWN,
+    KUEUE,
+    KUEUE_PACKED,
+    PLIMSOLL,
+    CpuTime,
+    Side,
+    open_side,
+)
 from plimsoll_bench.output import print_json, require_finite
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import RACK, add_nodes, fake_node
@@ -154,18 +162,22 @@ def gangs_on_all_sides(arguments: argparse.Namespace) -> dict[str, Any]:
         for name in sides_of(arguments, GANG_SIDES):
             say(f"{name}: {len(gangs)} gangs")
             with open_side(name, plane, nodes, **started) as side:
-                figures[name] = gangs_run(side, gangs, gpus, arguments.timeout)
+                figures[name] = gangs_run(plane, side, gangs, arguments)
                 say(f"{name}: {figures[name]}")
     return figures
 
 
-def gangs_run(side: Side, gangs: list[Gang], gpus: int, timeout: float) -> dict[str, Any]:
+def gangs_run(
+    plane: ControlPlane, side: Side, gangs: list[Gang], arguments: argparse.Namespace
+) -> dict[str, Any]:
     """Have the gangs run on one side; the figures."""
-    course = Course(side.api, gangs, side.submit, timeout)
+    used = CpuTime(plane, side)
+    course = Course(side.api, gangs, side.submit, arguments.timeout)
     began = course.run()
-    found = asdict(figures_of(gangs, course.books, began, gpus))
+    found = figures_of(gangs, course.books, began, arguments.gang_nodes * NODE_GPUS)
+    cpu = used.seconds()
     side.clear()
-    return found
+    return {**asdict(found), "cpu_s": cpu}
 
 
 @contextmanager

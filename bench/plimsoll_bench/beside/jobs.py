@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from control_plane import APPLIERS, Bindings, Memory, ReasonTimer, cpu_seconds, family, say
+from control_plane import APPLIERS, Bindings, Memory, ReasonTimer, say
 from plimsoll_bench.beside.course import GANG
 from plimsoll_bench.beside.gangs import NODE_GPUS, Gang
-from plimsoll_bench.beside.sides import Side
+from plimsoll_bench.beside.sides import CpuTime, Side
 from plimsoll_bench.beside.writes import BENCH, WriteCounter
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.control_plane import ControlPlane
@@ -24,7 +24,8 @@ LEAST_SHARE = 0.005
 class JobFigures:
     """`writes`: of each writer but the bench, for each job, by resource, until all is quiet.
 
-    `cpu_s`: of each program in that time. `infeasible_told_s`: until it was said why one job among
+    `cpu_s`: of each program in that time; `jobs_per_cpu_second` tells of the two sides also where
+    others keep the machine busy. `infeasible_told_s`: until it was said why one job among
     them, which asks for more than there is, waits.
     """
 
@@ -35,6 +36,7 @@ class JobFigures:
     writes: Mapping[str, Mapping[str, float]]
     rss_mib: float
     cpu_s: Mapping[str, float]
+    jobs_per_cpu_second: float
     infeasible_told_s: float
     infeasible_message: str
 
@@ -44,7 +46,7 @@ def jobs_run(
 ) -> JobFigures:
     """Apply all jobs, with the one that cannot fit among them, and wait until all are bound."""
     writes, memory = WriteCounter(plane.audit_log), Memory(side.pid)
-    before = _cpu(plane, side)
+    used = CpuTime(plane, side)
     binding = Bindings(side.api, key=gang_of)
     timer = ReasonTimer(lambda: side.told(TOO_LARGE))
     applied: dict[str, float] = {}
@@ -68,7 +70,7 @@ def jobs_run(
     told, message = timer.wait(timeout_seconds)
     writes.wait_until_quiet()
     written = per_job(writes.count(), jobs + 1)
-    after = _cpu(plane, side)
+    cpu = used.seconds()
     return JobFigures(
         jobs_per_second=round(jobs / (max(bound.values()) - started), 1),
         apply_to_bound_p50_s=round(statistics.median(waits), 2),
@@ -76,7 +78,8 @@ def jobs_run(
         writes_per_job=round(sum(sum(by.values()) for by in written.values()), 2),
         writes=written,
         rss_mib=round(memory.peak_mib(), 1),
-        cpu_s={name: round(seconds - before[name], 1) for name, seconds in after.items()},
+        cpu_s=cpu,
+        jobs_per_cpu_second=round(jobs / sum(cpu.values()), 1),
         infeasible_told_s=told,
         infeasible_message=message,
     )
@@ -94,9 +97,3 @@ def per_job(written: Counter[tuple[str, str]], jobs: int) -> dict[str, dict[str,
 def gang_of(pod: Manifest) -> str:
     """The job that a pod is of."""
     return pod["metadata"].get("labels", {}).get(GANG, "")
-
-
-def _cpu(plane: ControlPlane, side: Side) -> dict[str, float]:
-    """Seconds of processor time so far, by program."""
-    pids = {**plane.pids(), side.name: side.pid}
-    return {name: sum(map(cpu_seconds, family(pid))) for name, pid in pids.items()}

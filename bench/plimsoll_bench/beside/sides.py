@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from control_plane import JOBS, PODS
+from control_plane import JOBS, PODS, cpu_seconds, family
 from plimsoll_bench.beside.gangs import Gang
 from plimsoll_bench.beside.ours import training_job
 from plimsoll_bench.beside.theirs import (
@@ -64,6 +64,22 @@ class Side:
     def _collections(self) -> Iterator[str]:
         yield self.collection
         yield from self.others
+
+
+class CpuTime:
+    """Processor time from when it was made, of the control plane's programs and a side's."""
+
+    def __init__(self, plane: ControlPlane, side: Side) -> None:
+        self._pids = {**plane.pids(), side.name: side.pid}
+        self._before = self._so_far()
+
+    def seconds(self) -> dict[str, float]:
+        """By program."""
+        so_far = self._so_far()
+        return {name: round(so_far[name] - before, 1) for name, before in self._before.items()}
+
+    def _so_far(self) -> dict[str, float]:
+        return {name: sum(map(cpu_seconds, family(pid))) for name, pid in self._pids.items()}
 
 
 @contextmanager
