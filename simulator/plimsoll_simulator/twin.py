@@ -78,6 +78,7 @@ class TwinTerms:
             busy_pause_seconds=5.0,
             idle_seconds=15.0,
             cluster_status_seconds=300.0,
+            unchanged_seconds=0.0,
         )
     )
     load_seconds: int = 30

@@ -12,6 +12,7 @@ from plimsoll.acting.metrics.queue_figures import QueueFigures
 from plimsoll.acting.metrics.service_figures import ServiceFigures
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.clock import Clock
+from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.procurement import Procurement
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
@@ -22,10 +23,14 @@ from plimsoll.planning.problem.build import PlanInput
 
 
 class ClusterReporting:
-    """Reports everything at most once per interval, and not while a report is being written."""
+    """Reports everything at most once per interval, and not while a report is being written.
 
-    def __init__(self, reactions: Reactions, clock: Clock, *, seconds: float) -> None:
-        self._reactions, self._clock, self._seconds = reactions, clock, seconds
+    The interval is longer while nothing changes but the time.
+    """
+
+    def __init__(self, reactions: Reactions, clock: Clock, *, terms: LoopTerms) -> None:
+        self._reactions, self._clock, self._terms = reactions, clock, terms
+        self._reported: tuple[Snapshot, PlanInput, Plan] | None = None
         self._services, self._purchases = ServiceFigures(), PurchaseFigures()
         self._fleet, self._queues = FleetFigures(), QueueFigures()
         self._reported_at = -math.inf
@@ -41,12 +46,13 @@ class ClusterReporting:
         writer: Writer,
     ) -> None:
         """Report, if it is time to."""
-        due = self._reported_at + self._seconds
+        due = self._reported_at + self._seconds(snapshot, plan_input, plan)
         wait = self._clock.monotonic() < due or writer.publisher.is_busy
         self.due = due if wait else None
         if wait:
             return
         self._reported_at = self._clock.monotonic()
+        self._reported = snapshot, plan_input, plan
         reactions, runs = self._reactions.of(snapshot, plan_input), plan_input.as_it_runs
         held = holdings(runs)
         count_jobs(snapshot)
@@ -60,8 +66,18 @@ class ClusterReporting:
         as_it_is = replace(plan, holds=tuple(holds))
         writer.publisher.submit(cluster_statuses(snapshot, runs, as_it_is, reactions, ordered))
 
+    def _seconds(self, snapshot: Snapshot, plan_input: PlanInput, plan: Plan) -> float:
+        """How long after the last report the next is due."""
+        before = self._reported
+        if before is None or before[1] is not plan_input or before[2] is not plan:
+            return self._terms.cluster_status_seconds
+        is_unchanged = snapshot.differs_only_in_time(before[0])
+        terms = self._terms
+        return terms.unchanged_seconds if is_unchanged else terms.cluster_status_seconds
+
     def forget(self) -> None:
         """Withdraw the metrics: another replica reports."""
+        self._reported = None
         forget_jobs()
         for figures in (self._fleet, self._queues, self._services):
             figures.forget()

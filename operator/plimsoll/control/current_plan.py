@@ -41,7 +41,11 @@ class CurrentPlan:
         """Whether there is nothing new to plan in a problem."""
         if self.plan is None or self.settled is None:
             return False
+        if problem is self.settled:
+            return True
         if problem == self.settled:
+            # The next comparison is then of one object with itself.
+            self.before = self.settled = problem
             return True
         if not (self._is_best and costs_alone_differ(self.settled, problem)):
             return False

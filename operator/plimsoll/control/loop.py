@@ -9,7 +9,6 @@ import contextlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -25,8 +24,10 @@ from plimsoll.control.current_plan import CurrentPlan, report_dropped
 from plimsoll.control.dispatch import Dispatch
 from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.control.plan_inputs import PlanInputs
 from plimsoll.control.procurement import Procurement
 from plimsoll.control.solver import Solver
+from plimsoll.control.turn_cost import TurnPart, counted
 from plimsoll.control.view import View
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Node, Pod
@@ -40,7 +41,7 @@ from plimsoll.planning.cluster.interruptions import interruption_rate
 from plimsoll.planning.faults import Stage
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import carried_over
-from plimsoll.planning.problem.build import PlanInput, plan_input_of
+from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort, effort_now
 from plimsoll.planning.serving.target_jobs import has_usable_target
@@ -72,15 +73,17 @@ class Loop:
         self._solver = solver
         self._terms = terms or LoopTerms()
         self._observer, self._builder = Observer(), ProblemBuilder()
+        unchanged = self._terms.unchanged_seconds
+        self._plan_inputs = PlanInputs(self._builder, seconds=unchanged)
         self._search = BackgroundSearch(solver, wake.set)
         self._isolation = Isolation(solver)
         self._procurement = Procurement(solver, view.clock, wake.set, terms=self._terms)
-        reactions, seconds = Reactions(), self._terms.cluster_status_seconds
+        reactions = Reactions()
         self._current = CurrentPlan()
         self._dispatch = Dispatch(
             view, self._builder.faults, reactions, self._procurement, terms=self._terms
         )
-        self._cluster_reporting = ClusterReporting(reactions, self._clock, seconds=seconds)
+        self._cluster_reporting = ClusterReporting(reactions, self._clock, terms=self._terms)
         self.interruptions_per_hour: Mapping[str, Decimal] = {}
         """How often a node of each pool is reclaimed, by the pool's name."""
         self.targeting: Mapping[str, JobView] = {}
@@ -93,10 +96,14 @@ class Loop:
 
     def snapshot(self) -> Snapshot:
         """The cluster as currently known."""
-        return self._seen(self._view.objects(), self._clock.now())
+        return self._look()[1]
 
-    def _seen(self, objects: Objects, now: datetime) -> Snapshot:
-        return replace(self._observer.snapshot(objects, now), stuck=self._stuck)
+    def _look(self) -> tuple[Objects, Snapshot]:
+        """All objects as currently known, and the cluster that they are."""
+        with counted(TurnPart.OBSERVE):
+            objects = self._view.objects()
+            seen = self._observer.snapshot(objects, self._clock.now())
+            return objects, replace(seen, stuck=self._stuck)
 
     async def run(
         self, writer: Writer, beat: Callable[[], None], may_act: Callable[[], bool]
@@ -171,14 +178,9 @@ class Loop:
         self.wake.clear()
 
     async def _turn(self, writer: Writer) -> None:
-        objects, now = self._view.objects(), self._clock.now()
         self._stuck = writer.stuck()
-        snapshot = self._seen(objects, now)
-        self.interruptions_per_hour = {
-            pool.metadata.name: interruption_rate(pool) for pool in snapshot.pools
-        }
-        self.targeting = {job.uid: job for job in snapshot.present if has_usable_target(job)}
-        self.latest = snapshot
+        objects, snapshot = self._look()
+        self._note(snapshot)
         plan_input = self._plan_input(snapshot, writer)
         whole = effort(snapshot)
         found = self._search.take_result()
@@ -195,7 +197,8 @@ class Loop:
             result = PlanResult(plan_input, await self._solved(plan_input, spent, writer))
             self._search.end() if spent == whole else self._search.want()
         if result is not None and late is None:
-            self._recorder.record(Moment(objects, now, spent, result.solution))
+            with counted(TurnPart.RECORD):
+                self._recorder.record(Moment(objects, snapshot.now, spent, result.solution))
         if result is not None:
             adopted = self._adopted(result)
             if adopted is None:
@@ -206,8 +209,19 @@ class Loop:
             # It does not cover what has changed meanwhile.
             self._current.unsettle()
         elif self._current.settled is not None:
-            self._search.begin(replace(plan_input, problem=self._current.settled), whole)
+            with counted(TurnPart.SEARCH):
+                self._search.begin(replace(plan_input, problem=self._current.settled), whole)
         self._act(snapshot, plan_input, writer)
+
+    def _note(self, snapshot: Snapshot) -> None:
+        """Let others know what they ask about."""
+        if self.latest is None or snapshot.pools is not self.latest.pools:
+            rates = {pool.metadata.name: interruption_rate(pool) for pool in snapshot.pools}
+            self.interruptions_per_hour = rates
+        if self.latest is None or snapshot.jobs is not self.latest.jobs:
+            usable = {job.uid: job for job in snapshot.present if has_usable_target(job)}
+            self.targeting = usable
+        self.latest = snapshot
 
     async def _solved(self, plan_input: PlanInput, spent: Effort, writer: Writer) -> Solution:
         """The solver's solution. While the solver searches, what needs no plan goes on."""
@@ -235,34 +249,41 @@ class Loop:
         """
         snapshot = self.snapshot()
         now = self._built(snapshot)
-        plan_input = self._current.adopt(snapshot, result, now)
+        with counted(TurnPart.ADOPT):
+            plan_input = self._current.adopt(snapshot, result, now)
         return None if plan_input is None else (snapshot, plan_input)
 
     def _needs_plan(self, problem: Problem, writer: Writer) -> bool:
         """Whether there is something new to plan; writes come first while many are under way."""
-        if self._current.covers(problem):
-            return False
+        with counted(TurnPart.COMPARE):
+            if self._current.covers(problem):
+                return False
         return self._current.plan is None or not self._is_busy(writer)
 
     def _plan_input(self, snapshot: Snapshot, writer: Writer) -> PlanInput:
         """The current plan input. Whatever comes of it, close faulty nodes and cap GPUs."""
-        self._dispatch.guard(snapshot, writer)
+        with counted(TurnPart.GUARD):
+            self._dispatch.guard(snapshot, writer)
         plan_input = self._built(snapshot)
-        self._dispatch.cap(snapshot, plan_input, writer)
+        with counted(TurnPart.CAP):
+            self._dispatch.cap(snapshot, plan_input, writer)
         return plan_input
 
     def _built(self, snapshot: Snapshot) -> PlanInput:
         """The plan input, in which bought nodes wait for the gangs whose other nodes come."""
-        self._builder.reservations.arriving = self._procurement.arriving(snapshot)
-        return plan_input_of(snapshot, self._builder)
+        with counted(TurnPart.BUILD):
+            return self._plan_inputs.of(snapshot, self._procurement.arriving(snapshot))
 
     def _act(self, snapshot: Snapshot, plan_input: PlanInput, writer: Writer) -> None:
         """Act on the current plan, and report what follows for the cluster."""
-        self._procure(snapshot, writer)
-        self._dispatch.act(snapshot, plan_input, self._current, writer)
+        with counted(TurnPart.BUY):
+            self._procure(snapshot, writer)
+        with counted(TurnPart.ACT):
+            self._dispatch.act(snapshot, plan_input, self._current, writer)
         if self._current.plan is not None:
             plan, bought = self._current.plan, self._procurement
-            self._cluster_reporting.report(snapshot, plan_input, plan, bought, writer)
+            with counted(TurnPart.REPORT):
+                self._cluster_reporting.report(snapshot, plan_input, plan, bought, writer)
 
     def _procure(self, snapshot: Snapshot, writer: Writer) -> None:
         """Buy nodes and give them back; what goes wrong with that stops nothing else."""

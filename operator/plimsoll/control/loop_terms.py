@@ -16,18 +16,20 @@ class LoopTerms:
     """How often the loop turns: after a turn it rests for `pause`, or three times that turn's time.
 
     While more than a quarter of the jobs' permitted concurrent writes are under way, the next plan
-    waits and the loop rests for `busy_pause`, because turns and writes share one processor. From
-    `large` nodes and jobs on, small changes are planned at once and the whole is searched in the
-    background. After a turn failed and no job was found responsible, none is suspected for
+    waits and the loop rests for `busy_pause`, because turns and writes share one processor. While
+    nothing changes but the time, what was worked out and reported stands for `unchanged_seconds`.
+    From `large` nodes and jobs on, small changes are planned at once and the whole is searched in
+    the background. After a turn failed and no job was found responsible, none is suspected for
     `unexplained_seconds`. `worker_url` is where workers report. `asks_for_loads`: whether a
-    Prometheus provides the load of services. `ways`: how nodes may be
-    ordered, ProvisioningRequests in the namespace `requests_in`.
+    Prometheus provides the load of services. `ways`: how nodes may be ordered, ProvisioningRequests
+    in the namespace `requests_in`.
     """
 
     pause_seconds: float = 0.2
     busy_pause_seconds: float = 0.3
     idle_seconds: float = 5.0
     cluster_status_seconds: float = 2.0
+    unchanged_seconds: float = 15.0
     unexplained_seconds: float = 60.0
     large: int = LARGE
     worker_url: str = ""

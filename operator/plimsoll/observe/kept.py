@@ -6,8 +6,9 @@ What is kept saves work and decides nothing: it is what would be worked out agai
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, TypeVarTuple
 
+Given = TypeVarTuple("Given")
 Key = TypeVar("Key")
 Found = TypeVar("Found")
 
@@ -24,6 +25,27 @@ class Kept(Generic[Found]):
         if known is None or not all(map(same, known[0], given)):
             known = self._known = given, make()
         return known[1]
+
+
+class Memo:
+    """The last results of pure functions, for as long as they are given the same objects.
+
+    Of each function two are remembered: a plan looks at the nodes as they are, and as they will be
+    once pods have gone.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[object, tuple[tuple[tuple[object, ...], Any], ...]] = {}
+
+    def of(self, function: Callable[[*Given], Found], *given: *Given) -> Found:
+        """What the function returns for these frozen objects."""
+        known = self._known.get(function, ())
+        for before, found in known:
+            if all(map(operator.is_, before, given)):
+                return found
+        found = function(*given)
+        self._known[function] = ((given, found), *known[:1])
+        return found
 
 
 def same(some: Sequence[object], others: Sequence[object]) -> bool:

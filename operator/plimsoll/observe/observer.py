@@ -3,7 +3,7 @@
 Objects are frozen, so the same object means the same facts; nothing else is memoised.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,7 +23,7 @@ from plimsoll.observe.adoption.grouped_pods import GroupedPods
 from plimsoll.observe.adoption.workloads import Workloads
 from plimsoll.observe.assumed.gpu_types import GpuTypesSeen
 from plimsoll.observe.job_views import JobViews, Said
-from plimsoll.observe.kept import Kept
+from plimsoll.observe.kept import Kept, Memo
 from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.gpu_faults import GpuFault, faulty_nodes
@@ -85,10 +85,15 @@ class Observer:
         self._pools = Kept[tuple[GPUPool, ...]]()
         self._ordered = OrderedNodes()
         self._homes: dict[str, str] = {}
+        self._by_kind: ByKind | None = None
+        self._budgets = Kept[tuple[PodDisruptionBudget, ...]]()
+        self._namespaces = Kept[Mapping[str, Mapping[str, str]]]()
+        self._memo = Memo()
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
         """The cluster at this moment."""
-        resources = ByKind(self._ordering.of(tuple(objects.resources)))
+        resources = ByKind(self._ordering.of(tuple(objects.resources)), self._by_kind)
+        self._by_kind = resources
         trainings = resources.all(TrainingJob)
         jobs = (*resources.all(InferenceJob), *trainings)
         all_pods, workloads = tuple(objects.pods), tuple(objects.workloads)
@@ -100,7 +105,7 @@ class Observer:
         pods = self._pods.divided(all_pods, self._homes, adopted.homes)
         found = self._targeted(resources, objects, pods, now)
         taken = self._pods.taken(_others(pods.unmanaged, found))
-        policies = resources.all(PlacementPolicy)
+        policies, budgets = resources.all(PlacementPolicy), tuple(objects.budgets)
         views = self._nodes.of(nodes, taken, now)
         ordered = self._ordered.of(
             (tuple(objects.node_claims or ()), tuple(objects.provisioning_requests or ())),
@@ -125,21 +130,25 @@ class Observer:
             pools=self._priced(resources.all(GPUPool), objects.prices),
             power_domains=resources.all(PowerDomain),
             queues=resources.all(JobQueue),
-            budgets=tuple(objects.budgets),
+            budgets=self._budgets.of(lambda: budgets, budgets),
             policy=next((each for each in policies if each.metadata.name == POLICY_NAME), None),
-            gpu_faults=faulty_nodes(
-                objects.gpu_faults, {node.metadata.name for node in nodes}, now
-            ),
+            gpu_faults=_faulty(tuple(objects.gpu_faults), nodes, now),
             power=objects.power,
             energy=objects.energy,
             ledger=objects.ledger,
-            namespaces={each.metadata.name: each.metadata.labels for each in objects.namespaces},
+            namespaces=self._labels_of(tuple(objects.namespaces)),
             refused=tuple(sorted(objects.refused, key=str)),
             adopted=adopted,
             orders=ordered.orders,
             requests=ordered.requests,
             can_order=objects.node_claims is not None,
             can_request=objects.provisioning_requests is not None,
+            memo=self._memo,
+        )
+
+    def _labels_of(self, namespaces: Sequence[Namespace]) -> Mapping[str, Mapping[str, str]]:
+        return self._namespaces.of(
+            lambda: {each.metadata.name: each.metadata.labels for each in namespaces}, namespaces
         )
 
     def _priced(self, pools: Sequence[GPUPool], prices: NodePrices) -> tuple[GPUPool, ...]:
@@ -171,10 +180,15 @@ class Observer:
             node.metadata.name: node_view(
                 node, node_offer(node), NOTHING, availability(node, now=now)
             )
-            for node in objects.nodes
+            for node in (objects.nodes if used else ())
             if node.metadata.name in used
         }
         return self._targets.of(claims, views, Surroundings(nodes, resources.all(GPUPool)), now)
+
+
+def _faulty(faults: Sequence[GpuFault], nodes: Sequence[Node], now: datetime) -> Mapping[str, str]:
+    """The recent faults of the GPUs of nodes, by the node's name."""
+    return faulty_nodes(faults, {node.metadata.name for node in nodes}, now) if faults else {}
 
 
 def _others(unmanaged: Sequence[Pod], targeted: Found) -> Sequence[Pod]:

@@ -1,25 +1,34 @@
 """The custom resources of a snapshot: by kind, each kind in the order of namespace and name."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import TypeVar, cast
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeVar, cast
 
 from plimsoll.api.resource import Resource
+from plimsoll.observe.kept import same
 
 R = TypeVar("R", bound=Resource)
+_Found = Mapping[type[Resource], tuple[Resource, ...]]
+_NONE: Final[_Found] = MappingProxyType({})
 
 
 class ByKind:
-    """Resources in order, by kind."""
+    """Resources in order, by kind; the same tuple as `before` if a kind has the same objects."""
 
-    def __init__(self, ordered: Sequence[Resource]) -> None:
-        self._found: defaultdict[type[Resource], list[Resource]] = defaultdict(list)
+    def __init__(self, ordered: Sequence[Resource], before: "ByKind | None" = None) -> None:
+        found: defaultdict[type[Resource], list[Resource]] = defaultdict(list)
         for each in ordered:
-            self._found[type(each)].append(each)
+            found[type(each)].append(each)
+        known = _NONE if before is None else before.found
+        self.found: _Found = {
+            kind: known[kind] if same(known.get(kind, ()), all_) else tuple(all_)
+            for kind, all_ in found.items()
+        }
 
     def all(self, kind: type[R]) -> tuple[R, ...]:
         """All of a kind."""
-        return tuple(cast("list[R]", self._found[kind]))
+        return cast("tuple[R, ...]", self.found.get(kind, ()))
 
 
 class Ordering:

@@ -6,10 +6,12 @@ make the same plan again.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import cached_property
-from typing import NewType
+from operator import attrgetter
+from typing import Final, NewType
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
@@ -26,6 +28,7 @@ from plimsoll.observe.adoption.workload_view import WorkloadView
 from plimsoll.observe.adoption.workloads import Adopted
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.eligibility.selection import Selectors
+from plimsoll.observe.kept import Memo
 from plimsoll.observe.measured.demand import JobDemand
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.ledger import LedgerReading
@@ -346,21 +349,34 @@ class Snapshot:
     requests: tuple[NodeRequest, ...] = ()
     can_order: bool = False
     can_request: bool = False
+    memo: Memo = field(default_factory=Memo, compare=False, repr=False)
+    """What was worked out from parts of it, which the snapshots after it mostly share."""
+
+    def differs_only_in_time(self, other: "Snapshot") -> bool:
+        """Whether nothing else has changed since another snapshot of the same observer."""
+        mine, theirs = _but_time(self), _but_time(other)
+        same_objects = self.nodes is other.nodes and self.jobs is other.jobs
+        return same_objects and all(map(_is_equal, mine, theirs))
 
     @cached_property
     def present(self) -> tuple[JobView, ...]:
         """The jobs that are not past: mostly far fewer, and the others hold nothing."""
-        return tuple(job for job in self.jobs if not job.is_past)
+        return self.memo.of(_present, self.jobs)
 
     @cached_property
-    def node_by_name(self) -> dict[str, NodeView]:
+    def node_by_name(self) -> Mapping[str, NodeView]:
         """The nodes by name."""
-        return {node.name: node for node in self.nodes}
+        return self.memo.of(_by_name, self.nodes)
+
+    @cached_property
+    def usable_nodes(self) -> AbstractSet[str]:
+        """The names of the nodes that pods may stay on."""
+        return self.memo.of(_usable, self.nodes)
 
     @cached_property
     def node_label_keys(self) -> frozenset[str]:
         """The keys of all node labels."""
-        return frozenset[str]().union(*(node.labels for node in self.nodes))
+        return self.memo.of(_label_keys, self.nodes)
 
     @property
     def advises(self) -> bool:
@@ -370,47 +386,108 @@ class Snapshot:
         return self.policy.spec.mode == "Advise"
 
     @cached_property
-    def job_by_name(self) -> dict[JobName, JobView]:
+    def job_by_name(self) -> Mapping[JobName, JobView]:
         """The jobs by name."""
-        return {job.name: job for job in self.jobs}
+        return self.memo.of(_jobs_by_name, self.jobs)
 
     @cached_property
-    def domains_by_node(self) -> dict[str, tuple[str, ...]]:
+    def domains_by_node(self) -> Mapping[str, tuple[str, ...]]:
         """The names of each node's power domains, by the node's name."""
-        selectors = Selectors((d.metadata.name, d.spec.node_selector) for d in self.power_domains)
-        return {node.name: selectors.matching(node.labels) for node in self.nodes}
+        return self.memo.of(_domains_by_node, self.nodes, self.power_domains)
 
     @cached_property
-    def nodes_by_domain(self) -> dict[str, tuple[NodeView, ...]]:
+    def nodes_by_domain(self) -> Mapping[str, tuple[NodeView, ...]]:
         """The nodes of each power domain, by its name."""
-        found: dict[str, list[NodeView]] = {each.metadata.name: [] for each in self.power_domains}
-        for node in self.nodes:
-            for name in self.domains_by_node[node.name]:
-                found[name].append(node)
-        return {name: tuple(nodes) for name, nodes in found.items()}
+        domains, inside = self.power_domains, self.domains_by_node
+        return self.memo.of(_nodes_by_domain, self.nodes, domains, inside)
 
     @cached_property
-    def pool_by_node(self) -> dict[str, GPUPool]:
+    def pool_by_node(self) -> Mapping[str, GPUPool]:
         """The pool of each node that has one, by the node's name."""
-        selectors = Selectors((pool.metadata.name, pool.spec.node_selector) for pool in self.pools)
-        pools = {pool.metadata.name: pool for pool in self.pools}
-        found = ((node.name, selectors.matching(node.labels)) for node in self.nodes)
-        return {name: pools[names[0]] for name, names in found if names}
+        return self.memo.of(_pool_by_node, self.nodes, self.pools)
 
     @cached_property
-    def nodes_by_pool(self) -> dict[str, tuple[NodeView, ...]]:
+    def nodes_by_pool(self) -> Mapping[str, tuple[NodeView, ...]]:
         """The nodes of each pool, by its name."""
-        found: dict[str, list[NodeView]] = {each.metadata.name: [] for each in self.pools}
-        for name, pool in self.pool_by_node.items():
-            found[pool.metadata.name].append(self.node_by_name[name])
-        return {name: tuple(nodes) for name, nodes in found.items()}
+        return self.memo.of(_nodes_by_pool, self.nodes, self.pools, self.pool_by_node)
 
     @cached_property
-    def jobs_by_node(self) -> dict[str, tuple[JobView, ...]]:
+    def jobs_by_node(self) -> Mapping[str, tuple[JobView, ...]]:
         """The jobs with pods on a node, by the node's name."""
-        found: dict[str, dict[JobName, JobView]] = defaultdict(dict)
-        for job in self.present:
-            for pod in job.pods:
-                if pod.node and not pod.is_over:
-                    found[pod.node][job.name] = job
-        return {name: tuple(jobs.values()) for name, jobs in found.items()}
+        return self.memo.of(_jobs_by_node, self.present)
+
+
+_OTHER_FIELDS: Final = tuple(
+    each.name for each in fields(Snapshot) if each.name not in ("now", "nodes", "jobs", "memo")
+)
+_but_time = attrgetter(*_OTHER_FIELDS)
+
+
+def _is_equal(some: object, other: object) -> bool:
+    return some is other or some == other
+
+
+def _present(jobs: tuple[JobView, ...]) -> tuple[JobView, ...]:
+    return tuple(job for job in jobs if not job.is_past)
+
+
+def _jobs_by_name(jobs: tuple[JobView, ...]) -> Mapping[JobName, JobView]:
+    return {job.name: job for job in jobs}
+
+
+def _by_name(nodes: tuple[NodeView, ...]) -> Mapping[str, NodeView]:
+    return {node.name: node for node in nodes}
+
+
+def _usable(nodes: tuple[NodeView, ...]) -> AbstractSet[str]:
+    return frozenset(node.name for node in nodes if node.state.usable)
+
+
+def _label_keys(nodes: tuple[NodeView, ...]) -> frozenset[str]:
+    return frozenset[str]().union(*(node.labels for node in nodes))
+
+
+def _domains_by_node(
+    nodes: tuple[NodeView, ...], domains: tuple[PowerDomain, ...]
+) -> Mapping[str, tuple[str, ...]]:
+    selectors = Selectors((each.metadata.name, each.spec.node_selector) for each in domains)
+    return {node.name: selectors.matching(node.labels) for node in nodes}
+
+
+def _nodes_by_domain(
+    nodes: tuple[NodeView, ...],
+    domains: tuple[PowerDomain, ...],
+    inside: Mapping[str, tuple[str, ...]],
+) -> Mapping[str, tuple[NodeView, ...]]:
+    found: dict[str, list[NodeView]] = {each.metadata.name: [] for each in domains}
+    for node in nodes:
+        for name in inside[node.name]:
+            found[name].append(node)
+    return {name: tuple(nodes) for name, nodes in found.items()}
+
+
+def _pool_by_node(nodes: tuple[NodeView, ...], pools: tuple[GPUPool, ...]) -> Mapping[str, GPUPool]:
+    selectors = Selectors((pool.metadata.name, pool.spec.node_selector) for pool in pools)
+    by_name = {pool.metadata.name: pool for pool in pools}
+    found = ((node.name, selectors.matching(node.labels)) for node in nodes)
+    return {name: by_name[names[0]] for name, names in found if names}
+
+
+def _nodes_by_pool(
+    nodes: tuple[NodeView, ...], pools: tuple[GPUPool, ...], pool_of: Mapping[str, GPUPool]
+) -> Mapping[str, tuple[NodeView, ...]]:
+    found: dict[str, list[NodeView]] = {each.metadata.name: [] for each in pools}
+    for node in nodes:
+        pool = pool_of.get(node.name)
+        if pool is not None:
+            found[pool.metadata.name].append(node)
+    return {name: tuple(nodes) for name, nodes in found.items()}
+
+
+def _jobs_by_node(jobs: tuple[JobView, ...]) -> Mapping[str, tuple[JobView, ...]]:
+    found: dict[str, dict[JobName, JobView]] = defaultdict(dict)
+    for job in jobs:
+        for pod in job.pods:
+            if pod.node and not pod.is_over:
+                found[pod.node][job.name] = job
+    return {name: tuple(jobs.values()) for name, jobs in found.items()}

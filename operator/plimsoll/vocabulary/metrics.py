@@ -161,6 +161,11 @@ LOOP_SECONDS = Histogram(
     "Duration of a turn of the planning loop: observe, plan and act",
     buckets=_PLAN_BUCKETS,
 )
+LOOP_CPU_SECONDS = Counter(
+    "plimsoll_loop_cpu_seconds",
+    "CPU time of the planning loop's turns by part, without searches",
+    ["part"],
+)
 PART_RESTARTS = Counter(
     "plimsoll_part_restarts",
     "Restarts of a part of the operator after a failure",

@@ -62,6 +62,12 @@ class Reaction:
         return self.drawn_watts > self.domain.spec.budget_watts
 
     @property
+    def is_calm(self) -> bool:
+        """Whether it has nothing to react to, and nothing to take back."""
+        is_capped = any(watts is not None for watts in self.caps.values())
+        return not (self.overshoots or is_capped or self.reduced_watts is not None)
+
+    @property
     def drawn_watts(self) -> int:
         """The measured draw or, while that is unknown, the expected draw under the caps."""
         if self.measured_watts is not None:
@@ -93,18 +99,30 @@ def power_reactions(snapshot: Snapshot, problem: Problem) -> tuple[Reaction, ...
 
 
 class Reactions:
-    """The reactions of domains, computed once per snapshot and plan input."""
+    """The reactions of domains, computed once per snapshot and plan input.
+
+    They stand while only the time differs and no domain has anything to react to.
+    """
 
     def __init__(self) -> None:
         self._known: tuple[Snapshot, PlanInput, tuple[Reaction, ...]] | None = None
+        self._is_calm = False
 
     def of(self, snapshot: Snapshot, plan_input: PlanInput) -> tuple[Reaction, ...]:
         """The reaction of each domain, in the snapshot's order."""
         known = self._known
-        if known is None or known[0] is not snapshot or known[1] is not plan_input:
+        if known is None or not self._stand(known[0], known[1], snapshot, plan_input):
             found = power_reactions(snapshot, plan_input.as_it_runs)
             known = self._known = (snapshot, plan_input, found)
+            self._is_calm = all(each.is_calm for each in found)
         return known[2]
+
+    def _stand(
+        self, seen: Snapshot, built: PlanInput, snapshot: Snapshot, plan_input: PlanInput
+    ) -> bool:
+        if built is not plan_input:
+            return False
+        return seen is snapshot or (self._is_calm and snapshot.differs_only_in_time(seen))
 
 
 def cap_changes(snapshot: Snapshot, reactions: Iterable[Reaction]) -> Iterator[CapChange]:
@@ -119,11 +137,17 @@ def cap_changes(snapshot: Snapshot, reactions: Iterable[Reaction]) -> Iterator[C
             if watts is not None and (node not in wanted or watts < wanted[node][0]):
                 why = f"so that power domain {name} stays within its budget of {budget} W"
                 wanted[node] = watts, f"its GPUs are limited {why}"
-    for node in snapshot.nodes:
-        watts, why = wanted.get(node.name, (None, "its GPUs are no longer limited"))
-        noted = node.node.metadata.annotations.get(CAP)
-        if noted != (None if watts is None else str(watts)):
-            yield CapChange(node, watts, snapshot.now, why)
+    noted, nodes = snapshot.memo.of(_noted_caps, snapshot.nodes), snapshot.node_by_name
+    for name in sorted(nodes.keys() & (wanted.keys() | noted.keys())):
+        watts, why = wanted.get(name, (None, "its GPUs are no longer limited"))
+        if noted.get(name) != (None if watts is None else str(watts)):
+            yield CapChange(nodes[name], watts, snapshot.now, why)
+
+
+def _noted_caps(nodes: tuple[NodeView, ...]) -> Mapping[str, str]:
+    """The caps in the annotations of nodes, by name."""
+    found = ((node.name, node.node.metadata.annotations.get(CAP)) for node in nodes)
+    return {name: watts for name, watts in found if watts is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
     """The jobs protected now."""
     placed = (job for job in snapshot.present if job.resource.status.placement is not None)
     going_on = [job for job in placed if not job.is_over]
-    usable = {node.name for node in snapshot.nodes if node.state.usable}
+    usable = snapshot.usable_nodes
     must_change = _those(
         going_on, lambda job: _must_leave(job, usable) or _has_wrong_size(job), guard
     )
@@ -73,7 +73,7 @@ def _those(jobs: Iterable[JobView], are: Callable[[JobView], bool], guard: Guard
 
 def must_leave(job: JobView, snapshot: Snapshot) -> bool:
     """Whether part of a job is on a node that must be vacated."""
-    return _must_leave(job, {node.name for node in snapshot.nodes if node.state.usable})
+    return _must_leave(job, snapshot.usable_nodes)
 
 
 def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
