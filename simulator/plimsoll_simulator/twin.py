@@ -79,6 +79,7 @@ class TwinTerms:
             idle_seconds=15.0,
             cluster_status_seconds=300.0,
             unchanged_seconds=0.0,
+            recheck_seconds=0.0,
         )
     )
     load_seconds: int = 30

@@ -35,7 +35,9 @@ class CurrentPlan:
         """The problem as the plan leaves it, or as it was planned if that was only advice."""
         self.settled: Problem | None = None
         """The same; None if something must be planned although it may look the same."""
-        self._is_best = False
+        self._batches_stay = False
+        self._is_best: bool | None = None
+        """Whether no plan would be better than none; None while nobody has asked."""
 
     def covers(self, problem: Problem) -> bool:
         """Whether there is nothing new to plan in a problem."""
@@ -47,7 +49,7 @@ class CurrentPlan:
             # The next comparison is then of one object with itself.
             self.before = self.settled = problem
             return True
-        if not (self._is_best and costs_alone_differ(self.settled, problem)):
+        if not (costs_alone_differ(self.settled, problem) and self._cannot_be_bettered()):
             return False
         self.before = self.settled = problem
         return True
@@ -74,7 +76,7 @@ class CurrentPlan:
             job.training is not None and may_restart_for_batch(job.training)
             for job in snapshot.present
         )
-        self._is_best = batches_stay and not self.plan.short and is_best(self.before)
+        self._batches_stay, self._is_best = batches_stay, None
         _log.info(
             "planned",
             changes=len(self.plan.changes),
@@ -84,6 +86,18 @@ class CurrentPlan:
             **_pressure(result.solution.pressure),
         )
         return fresh.plan_input
+
+    def _cannot_be_bettered(self) -> bool:
+        """Whether no plan would be better than none, whatever stops cost; asked only when needed.
+
+        A problem whose costs alone differ from that of the plan is as good as that one.
+        """
+        if self._is_best is None:
+            assert self.plan is not None  # noqa: S101 - it is settled by a plan
+            assert self.before is not None  # noqa: S101 - the same
+            placed = self._batches_stay and not self.plan.short
+            self._is_best = placed and is_best(self.before)
+        return self._is_best
 
     def unsettle(self) -> None:
         """Plan again even if the problem looks as the plan leaves it."""

@@ -26,6 +26,7 @@ from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.plan_inputs import PlanInputs
 from plimsoll.control.procurement import Procurement
+from plimsoll.control.recheck import Recheck
 from plimsoll.control.solver import Solver
 from plimsoll.control.turn_cost import TurnPart, counted
 from plimsoll.control.view import View
@@ -77,6 +78,7 @@ class Loop:
         self._plan_inputs = PlanInputs(self._builder, seconds=unchanged)
         self._search = BackgroundSearch(solver, wake.set)
         self._isolation = Isolation(solver)
+        self._recheck = Recheck(self._clock, seconds=self._terms.recheck_seconds)
         self._procurement = Procurement(solver, view.clock, wake.set, terms=self._terms)
         reactions = Reactions()
         self._current = CurrentPlan()
@@ -182,6 +184,8 @@ class Loop:
         objects, snapshot = self._look()
         self._note(snapshot)
         plan_input = self._plan_input(snapshot, writer)
+        if self._plan_inputs.is_new(snapshot):
+            self._recheck.turn(objects, snapshot, plan_input)
         whole = effort(snapshot)
         found = self._search.take_result()
         is_late = found is not None and found.problem != plan_input.problem

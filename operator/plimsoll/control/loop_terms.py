@@ -18,6 +18,7 @@ class LoopTerms:
     While more than a quarter of the jobs' permitted concurrent writes are under way, the next plan
     waits and the loop rests for `busy_pause`, because turns and writes share one processor. While
     nothing changes but the time, what was worked out and reported stands for `unchanged_seconds`.
+    Every `recheck_seconds` everything is worked out anew and compared; never if 0.
     From `large` nodes and jobs on, small changes are planned at once and the whole is searched in
     the background. After a turn failed and no job was found responsible, none is suspected for
     `unexplained_seconds`. `worker_url` is where workers report. `asks_for_loads`: whether a
@@ -30,6 +31,7 @@ class LoopTerms:
     idle_seconds: float = 5.0
     cluster_status_seconds: float = 2.0
     unchanged_seconds: float = 15.0
+    recheck_seconds: float = 1800.0
     unexplained_seconds: float = 60.0
     large: int = LARGE
     worker_url: str = ""

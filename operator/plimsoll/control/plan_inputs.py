@@ -43,6 +43,10 @@ class PlanInputs:
         self._built = _Built(snapshot, arriving, self._builder.faults.version, found)
         return found
 
+    def is_new(self, snapshot: Snapshot) -> bool:
+        """Whether the last plan input was built for this snapshot, not for an earlier one."""
+        return self._built is not None and self._built.snapshot is snapshot
+
     def _still_stands(self, built: _Built, snapshot: Snapshot, arriving: Arriving) -> bool:
         age = snapshot.now - built.snapshot.now
         return (

@@ -10,11 +10,13 @@ import time
 
 from pebble import ProcessPool
 
+from plimsoll.control.problem_update import update_of, whole
+from plimsoll.control.solver_work import solved
 from plimsoll.vocabulary import logs, metrics
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
-from plimsoll_placement.solve import load, solve_lean
+from plimsoll_placement.solve import load
 
 PATIENCE_SECONDS = 20.0
 """How far a search may exceed its deterministic time on a busy machine."""
@@ -28,26 +30,24 @@ class SolverProcess:
     """Solves problems one at a time in one process, and background searches in another."""
 
     def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPool(max_workers=1, context=context)
-        # Its process starts on first use.
-        self._aside = ProcessPool(max_workers=1, context=context)
+        # Each process starts on first use.
+        self._ahead, self._aside = _Process(), _Process()
         self._is_warm = False
 
     def warm_up(self) -> None:
         """Load all code now, so that a standby need not when it takes over."""
         if not self._is_warm:
             self._is_warm = True
-            self._pool.schedule(load)
+            self._ahead.load()
 
     async def solve(self, problem: Problem, effort: Effort) -> Solution:
         """The best placements found; raises UnsoundPlanError if no sound ones are found."""
         started = time.perf_counter()
         try:
-            solution = await _ask(self._pool, problem, effort)
+            solution = await self._ahead.solve(problem, effort)
         except Exception as error:  # noqa: BLE001 - around one search: greedy needs none
             _log.warning("search given up, greedy stands", error=repr(error))
-            solution = await _ask(self._pool, problem, Effort(deterministic_seconds=0))
+            solution = await self._ahead.solve(problem, Effort(deterministic_seconds=0))
         _observe(solution, started)
         return solution
 
@@ -55,7 +55,7 @@ class SolverProcess:
         """The same in the background; None if the search is abandoned."""
         started = time.perf_counter()
         try:
-            solution = await _ask(self._aside, problem, effort)
+            solution = await self._aside.solve(problem, effort)
         except Exception as error:  # noqa: BLE001 - the same
             _log.warning("search of the whole given up", error=repr(error))
             return None
@@ -65,22 +65,56 @@ class SolverProcess:
     async def estimate(self, problem: Problem) -> Solution | None:
         """Good placements at once, beside the plan, in the background; None if that fails."""
         try:
-            return await _ask(self._aside, problem, Effort(deterministic_seconds=0))
+            return await self._aside.solve(problem, Effort(deterministic_seconds=0))
         except Exception as error:  # noqa: BLE001 - the same
             _log.warning("estimate given up", error=repr(error))
             return None
 
     def close(self) -> None:
         """End the processes, whatever they are doing."""
-        for pool in (self._pool, self._aside):
-            pool.stop()
-            pool.join()
+        for process in (self._ahead, self._aside):
+            process.close()
 
 
-async def _ask(pool: ProcessPool, problem: Problem, effort: Effort) -> Solution:
-    patience = patience_seconds(problem, effort)
-    future = pool.schedule(solve_lean, args=(problem, effort), timeout=patience)
-    return await asyncio.wrap_future(future)
+class _Process:
+    """One process, and what it was sent last: it is sent what has changed since."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPool(max_workers=1, context=context)
+        self._sent: Problem | None = None
+        self._number = 0
+
+    def load(self) -> None:
+        """Load all code now."""
+        self._pool.schedule(load)
+
+    async def solve(self, problem: Problem, effort: Effort) -> Solution:
+        """The solution of a problem; raises what the search raises."""
+        solution = await self._ask(problem, effort, self._sent)
+        if solution is None:
+            # It is another process, or was never sent what this problem was compared with.
+            solution = await self._ask(problem, effort, None)
+        if solution is None:
+            raise LookupError("the process does not know a problem that it was sent as a whole")
+        return solution
+
+    async def _ask(
+        self, problem: Problem, effort: Effort, before: Problem | None
+    ) -> Solution | None:
+        """The solution; None if the process does not know the problem `before`."""
+        self._number += 1
+        number = self._number
+        update = whole(problem, number) if before is None else update_of(before, problem, number)
+        self._sent = problem
+        patience = patience_seconds(problem, effort)
+        future = self._pool.schedule(solved, args=(update, effort), timeout=patience)
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """End it, whatever it is doing."""
+        self._pool.stop()
+        self._pool.join()
 
 
 def patience_seconds(problem: Problem, effort: Effort) -> float:

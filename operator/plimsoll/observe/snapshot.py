@@ -6,7 +6,6 @@ make the same plan again.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import cached_property
@@ -254,6 +253,8 @@ class JobView:
     """The topology levels that it names."""
     lost_work: tuple[LostWork, ...] = field(init=False)
     """What plans have thrown away of it."""
+    placed_nodes: tuple[str, ...] = field(init=False)
+    """The node of each pod of its placement."""
 
     def __post_init__(self) -> None:
         meta, conditions = self.resource.metadata, self.resource.status.conditions
@@ -267,6 +268,10 @@ class JobView:
         object.__setattr__(
             self, "lost_work", self.training.status.lost_work if self.training else ()
         )
+        placement = self.resource.status.placement
+        places = placement.assignments if placement else ()
+        names = tuple(name for place in places for name in place.nodes)
+        object.__setattr__(self, "placed_nodes", names)
 
     @property
     def status_written(self) -> JobStatus:
@@ -284,13 +289,6 @@ class JobView:
         found = self.workload
         is_bound = found is not None and not found.can_stop and not found.suspended
         return is_bound and not self.is_over and self.resource.status.placement is not None
-
-    @property
-    def placed_nodes(self) -> tuple[str, ...]:
-        """The node of each pod of its placement."""
-        placement = self.resource.status.placement
-        places = placement.assignments if placement else ()
-        return tuple(name for place in places for name in place.nodes)
 
     @property
     def training(self) -> TrainingJob | None:
@@ -369,7 +367,7 @@ class Snapshot:
         return self.memo.of(_by_name, self.nodes)
 
     @cached_property
-    def usable_nodes(self) -> AbstractSet[str]:
+    def usable_nodes(self) -> frozenset[str]:
         """The names of the nodes that pods may stay on."""
         return self.memo.of(_usable, self.nodes)
 
@@ -439,7 +437,7 @@ def _by_name(nodes: tuple[NodeView, ...]) -> Mapping[str, NodeView]:
     return {node.name: node for node in nodes}
 
 
-def _usable(nodes: tuple[NodeView, ...]) -> AbstractSet[str]:
+def _usable(nodes: tuple[NodeView, ...]) -> frozenset[str]:
     return frozenset(node.name for node in nodes if node.state.usable)
 
 

@@ -166,6 +166,11 @@ LOOP_CPU_SECONDS = Counter(
     "CPU time of the planning loop's turns by part, without searches",
     ["part"],
 )
+INCREMENTAL_DIFFERENCES = Counter(
+    "plimsoll_incremental_differences",
+    "Times that what is kept from turn to turn differed from what comes of looking at everything",
+    ["part"],
+)
 PART_RESTARTS = Counter(
     "plimsoll_part_restarts",
     "Restarts of a part of the operator after a failure",

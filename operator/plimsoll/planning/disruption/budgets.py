@@ -9,18 +9,19 @@ only for a time against another queue's guarantee.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from plimsoll.api.job_queue import ProtectionLimits
 from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.placement_policy import DisruptionBudget, PlacementPolicySpec
+from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.disruption.budget_coverage import kept_by
 from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.quota.reclaiming import Reclaiming
 from plimsoll.planning.training.batch_limits import allowed_counts
+from plimsoll.remembered import once_for_each
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 
 DAY = timedelta(hours=24)
@@ -47,7 +48,11 @@ def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
     going_on = [job for job in placed if not job.is_over]
     usable = snapshot.usable_nodes
     must_change = _those(
-        going_on, lambda job: _must_leave(job, usable) or _has_wrong_size(job), guard
+        going_on,
+        lambda job: (
+            _must_leave(job, usable) or (job.training is not None and _has_wrong_size(job.training))
+        ),
+        guard,
     )
     if _budgets_spent(snapshot):
         return Protection(frozenset({job.name for job in going_on} - must_change))
@@ -76,17 +81,15 @@ def must_leave(job: JobView, snapshot: Snapshot) -> bool:
     return _must_leave(job, snapshot.usable_nodes)
 
 
-def _must_leave(job: JobView, usable: AbstractSet[str]) -> bool:
-    placement = job.resource.status.placement
-    places = placement.assignments if placement else ()
-    return any(name not in usable for place in places for name in place.nodes)
+def _must_leave(job: JobView, usable: frozenset[str]) -> bool:
+    return not usable.issuperset(job.placed_nodes)
 
 
-def _has_wrong_size(job: JobView) -> bool:
+@once_for_each
+def _has_wrong_size(job: TrainingJob) -> bool:
     """Whether a gang's user no longer allows the size at which it runs."""
-    if job.training is None or job.training.status.placement is None:
-        return False
-    return job.training.status.placement.workers not in allowed_counts(job.training)
+    placement = job.status.placement
+    return placement is not None and placement.workers not in allowed_counts(job)
 
 
 def _limits(snapshot: Snapshot) -> Limits:
@@ -101,6 +104,8 @@ def _is_protected(job: JobView, now: datetime, limits: Limits) -> bool:
     if any(pod.phase == "Succeeded" for pod in job.pods):
         return True
     rules, status = training.spec.disruption, training.status
+    if not rules.min_runtime and rules.max_per_day is None:
+        return False
     limit = limits.get(training.spec.queue, _NO_LIMITS)
     since = status.started_time or status.admitted_time
     longest = rules.min_runtime if limit.min_runtime is None else limit.min_runtime

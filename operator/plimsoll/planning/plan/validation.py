@@ -145,6 +145,8 @@ def costs_alone_differ(before: Problem, now: Problem) -> bool:
 def _once_placed(job: Job, assignments: Assignments) -> Job:
     """The job as it will be: a gang is urgent only while it waits."""
     urgency = PLAIN_MILLI if job.gang and assignments else job.urgency_milli
+    if assignments == job.running and urgency == job.urgency_milli:
+        return job
     return replace(job, running=_in_order(assignments), urgency_milli=urgency)
 
 

@@ -89,6 +89,8 @@ class _Load:
 
 def shedding(problem: Problem, snapshot: Snapshot) -> Shedding:
     """The effect of overdrawn domains' orders on the problem, and the jobs concerned."""
+    if not problem.power_domains:
+        return Shedding(Adjustment(), {})
     specs = {each.metadata.name: each.spec for each in snapshot.power_domains}
     within = _within(problem)
     held: dict[SolverName, Assignments] = {

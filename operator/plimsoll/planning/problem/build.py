@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.actions import Hold
@@ -128,7 +129,6 @@ def _waits(view: JobView) -> bool:
 def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     guard = builder.faults.guard(snapshot.now)
     cluster = builder.cluster(snapshot)
-    builder.forget_others({view.uid for view in snapshot.jobs})
     beyond = beyond_limits(snapshot, guard)
     planned = [view for view in snapshot.present if wants_place(view) and view.name not in beyond]
     rules = _rules(snapshot, cluster, planned, builder, guard)
@@ -163,12 +163,19 @@ def _jobs(
     jobs: list[Job] = []
     holds: list[Hold] = []
     for view in planned:
+        pinned = view.name in rules.pinned
+        known = builder.steady.get(view, pinned=pinned) if view.name not in rules.named else None
+        if known is not None:
+            jobs.append(known)
+            continue
         with guard(view):
             found = _job_or_hold(view, rules, builder)
             if isinstance(found, Hold):
                 holds.append(found)
             elif found is not None:
                 jobs.append(found)
+                if view.name not in rules.named:
+                    builder.steady.keep(view, found, pinned=pinned)
     return jobs, holds
 
 
@@ -207,7 +214,7 @@ def _adjusted_now(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Rules:
     """What is known about all jobs before each one is considered."""
 
@@ -217,6 +224,17 @@ class _Rules:
     cut_off: AbstractSet[str]
     spot: SpotRules
 
+    @property
+    def pinned(self) -> AbstractSet[JobName]:
+        """The jobs that a plan must leave exactly as they are."""
+        return self.protected.jobs
+
+    @cached_property
+    def named(self) -> AbstractSet[JobName]:
+        """The jobs for which there are rules of their own."""
+        spot = self.spot
+        return {*spot.off, *spot.to, *spot.on, *spot.waiting}
+
 
 def _rules(
     snapshot: Snapshot,
@@ -225,9 +243,10 @@ def _rules(
     builder: ProblemBuilder,
     guard: Guard,
 ) -> _Rules:
-    protected = protection(snapshot, guard)
+    protected, cut_off = protection(snapshot, guard), cut_off_nodes(snapshot)
+    builder.begin(snapshot, cluster, cut_off)
     spot = builder.spot_rules.rules(snapshot, cluster, planned, builder.eligible, guard)
-    return _Rules(snapshot, cluster, protected, cut_off_nodes(snapshot), spot)
+    return _Rules(snapshot, cluster, protected, cut_off, spot)
 
 
 def _bound_to_spot(problem: Problem, rules: SpotRules, builder: ProblemBuilder) -> Problem:

@@ -25,6 +25,7 @@ from plimsoll.planning.problem.companions import companions
 from plimsoll.planning.problem.crossing import with_fair_crossing
 from plimsoll.planning.problem.jobs import inference_job, training_job
 from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
+from plimsoll.planning.problem.steady_jobs import SteadyJobs
 from plimsoll.planning.problem.weights import counts_completion
 from plimsoll.planning.quota.reservation import Reservations
 from plimsoll.planning.serving.replicas import served_by, services
@@ -65,6 +66,7 @@ class ProblemBuilder:
         self.spot_rules = SpotRulesMaker()
         self.feasibilities = Feasibilities()
         self.masks = NodeMasks()
+        self.steady = SteadyJobs()
         self._overheads, self._exploration = Overheads(), Exploration()
         self._domain_sizes = DomainSizes(())
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
@@ -100,12 +102,23 @@ class ProblemBuilder:
             self._domain_sizes = DomainSizes(known[2].nodes)
         return known[2]
 
-    def forget_others(self, uids: AbstractSet[str]) -> None:
-        """Forget all jobs but these."""
+    def begin(self, snapshot: Snapshot, cluster: Cluster, cut_off: AbstractSet[str]) -> None:
+        """Begin a turn: forget jobs that are gone, and what no longer holds of steady ones."""
+        self._forget_others(snapshot.jobs)
+        sizes = self._domain_sizes if self._counts_completion else None
+        shared = (snapshot.policy, cut_off, sizes)
+        self.steady.begin(snapshot.now, cluster, *shared, masks=self.masks.version)
+
+    def _forget_others(self, jobs: Sequence[JobView]) -> None:
+        """Forget jobs that are gone, once there are more than jobs."""
+        if max(map(len, (self._jobs, self._dated, self._roles))) <= len(jobs):
+            return
+        uids = {view.uid for view in jobs}
         for known in (self._jobs, self._dated):
             for uid in known.keys() - uids:
                 del known[uid]
-        for key in [key for key in self._roles if key[0] not in uids]:
+        generations = {(view.uid, view.resource.metadata.generation) for view in jobs}
+        for key in self._roles.keys() - generations:
             del self._roles[key]
 
     def job(self, view: JobView, cluster: Cluster, now: datetime, *, pinned: bool) -> Job:

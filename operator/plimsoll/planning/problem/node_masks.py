@@ -33,6 +33,8 @@ class NodeMasks:
         self._unusable = 0
         self.spot = 0
         """The nodes that are spot."""
+        self.version = 0
+        """Changes whenever masks may differ."""
 
     def see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> bool:
         """Record the nodes; return whether eligible ones may differ from those seen last."""
@@ -45,6 +47,7 @@ class NodeMasks:
         self._seen, self.spot, self._nodes = seen, spot, EligibleNodes(lasting)
         self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(lasting)}
         self._masks.clear()
+        self.version += 1
         return True
 
     def of(self, nodes: Iterable[str]) -> int:

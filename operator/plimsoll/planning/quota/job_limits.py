@@ -44,12 +44,18 @@ class Limits:
         most = {name: most for name, most in queues if most is not None}
         return cls(spec.max_jobs_per_namespace, most)
 
-    def places(self, view: JobView) -> Iterable[tuple[Place, int]]:
+    def most(self, place: Place) -> int:
+        """The limit of a namespace or queue that has one."""
+        kind, name = place
+        return self.of_a_namespace if kind == "namespace" else self.of_queues[name]
+
+    def places(self, view: JobView) -> tuple[tuple[Place, int], ...]:
         """Where a job counts, and the limit there."""
-        yield ("namespace", view.resource.metadata.namespace), self.of_a_namespace
+        own = ("namespace", view.resource.metadata.namespace), self.of_a_namespace
         queue = view.resource.spec.queue
-        if queue in self.of_queues:
-            yield ("queue", queue), self.of_queues[queue]
+        if queue not in self.of_queues:
+            return (own,)
+        return own, (("queue", queue), self.of_queues[queue])
 
 
 def beyond_limits(snapshot: Snapshot, guard: Guard = unguarded) -> Mapping[JobName, str]:
@@ -62,7 +68,7 @@ def beyond_limits(snapshot: Snapshot, guard: Guard = unguarded) -> Mapping[JobNa
 
 def _too_many(views: Sequence[JobView], limits: Limits) -> dict[JobName, str]:
     counts = Counter(place for view in views for place, _ in limits.places(view))
-    over = {place for view in views for place, most in limits.places(view) if counts[place] > most}
+    over = {place for place, count in counts.items() if count > limits.most(place)}
     if not over:
         return {}
     taken: Counter[Place] = Counter()

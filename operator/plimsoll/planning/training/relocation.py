@@ -75,8 +75,10 @@ def _cases(snapshot: Snapshot, problem: Problem) -> Iterator[_Case]:
         return
     for view in snapshot.present:
         job = view.training
-        gang = problem.job_by_name.get(SolverName(view.name)) if job is not None else None
-        if job is None or gang is None or gang.pinned or not _may_move(view, job, snapshot, rules):
+        if job is None or not job.status.slow_workers:
+            continue
+        gang = problem.job_by_name.get(SolverName(view.name))
+        if gang is None or gang.pinned or not _may_move(view, job, snapshot, rules):
             continue
         case = _case(view, job)
         if case is not None and _pays_back(job, case, snapshot.now, problem):
