@@ -95,7 +95,7 @@ class Bench:
         self.sampler = Sampler(self.operator)
         self.operator.wait_ready(patience)
         figures.start_s = round(time.monotonic() - begun, 2)
-        nothing = Reading(begun, 0.0, {}, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        nothing = Reading(begun, 0.0, {}, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         wait_until(
             lambda: self.operator.metric("plimsoll_plan_seconds_count") >= 1,
             timeout_seconds=patience,

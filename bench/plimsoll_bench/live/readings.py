@@ -40,6 +40,7 @@ class Reading:
     writes: float
     turns: float
     turn_seconds: float
+    turn_cpu_seconds: float
     dispatched: float
     rejected: float
     waited_seconds: float
@@ -57,12 +58,16 @@ class Sample:
 
 @dataclass
 class Phase:
-    """What it used for some time, per second on average; `most` is over five seconds."""
+    """What it used for some time, per second on average; `most` is over five seconds.
+
+    Of a turn of the loop: `turn_s` with the wait for the solver, `turn_cpu_s` of the processor.
+    """
 
     seconds: float = 0.0
     cpu_s_per_s: float = 0.0
     turns_per_s: float = 0.0
     turn_s: float = 0.0
+    turn_cpu_s: float = 0.0
     requests_per_s: dict[str, float] = field(default_factory=dict[str, float])
     writes_per_s: float = 0.0
     most_writes_per_s: float = 0.0
@@ -120,6 +125,7 @@ def reading(api: ApiServer, operator: OperatorProcess) -> Reading:
         writes=_total(own, _WRITES),
         turns=_total(own, "plimsoll_loop_seconds_count"),
         turn_seconds=_total(own, "plimsoll_loop_seconds_sum"),
+        turn_cpu_seconds=_total(own, "plimsoll_loop_cpu_seconds_total"),
         dispatched=_total(server, _DISPATCHED, flow),
         rejected=_total(server, _REJECTED, flow),
         waited_seconds=_total(server, _WAITED, flow),
@@ -136,6 +142,7 @@ def phase(before: Reading, after: Reading, samples: Sequence[Sample]) -> Phase:
         cpu_s_per_s=round((after.cpu_seconds - before.cpu_seconds) / took, 4),
         turns_per_s=round(turns / took, 3),
         turn_s=round((after.turn_seconds - before.turn_seconds) / max(1, turns), 4),
+        turn_cpu_s=round((after.turn_cpu_seconds - before.turn_cpu_seconds) / max(1, turns), 4),
         requests_per_s={verb: round(n / took, 3) for verb, n in sorted(asked.items()) if n},
         writes_per_s=round((after.writes - before.writes) / took, 2),
         most_writes_per_s=most_writes_per_second(samples),
