@@ -97,6 +97,14 @@ ALERTS = (
         "Unexpected errors occur in {{ $labels.instance }}; its log has the tracebacks.",
     ),
     Alert(
+        "PlimsollResultsDiffer",
+        "warning",
+        "increase(plimsoll_incremental_differences_total[2h]) > 0",
+        "0m",
+        "What {{ $labels.instance }} keeps of the {{ $labels.part }} is not what is true",
+        "Plans may rest on it; its log names the jobs or nodes. Restart it, and report that.",
+    ),
+    Alert(
         "PlimsollPartFailing",
         "warning",
         "max by (part, instance) (plimsoll_part_failing) > 0",

@@ -65,14 +65,24 @@ OPERATOR_ROWS = (
                 unit="s",
             ),
             Panel(
+                "CPU of turns by part",
+                "Cores that the planning loop takes, without searches for plans.",
+                (Query(f"sum by (part) ({rate('plimsoll_loop_cpu_seconds_total')})", "{{part}}"),),
+            ),
+            Panel(
                 "Dropped plans, failed turns",
-                "Per second. A dropped plan is made anew; a turn should never fail.",
+                "Per second. A dropped plan is made anew; a turn should never fail, nor results"
+                " that are kept differ from new ones.",
                 (
                     Query(
                         f"sum by (reason) ({rate('plimsoll_plans_dropped_total')})",
                         "dropped: {{reason}}",
                     ),
                     Query(f"sum({rate('plimsoll_loop_errors_total')})", "failed"),
+                    Query(
+                        f"sum by (part) ({rate('plimsoll_incremental_differences_total')})",
+                        "differing: {{part}}",
+                    ),
                     Query(
                         f"sum by (stage) ({rate('plimsoll_faults_total')})",
                         "objects set aside: {{stage}}",

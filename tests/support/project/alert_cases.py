@@ -68,6 +68,11 @@ CASES = (
         {'plimsoll_loop_errors_total{instance="a"}': "0x10 3x100"},
     ),
     Case(
+        "PlimsollResultsDiffer",
+        {'plimsoll_incremental_differences_total{instance="a",part="Problem"}': "0x55 1x60"},
+        {'plimsoll_incremental_differences_total{instance="a",part="Problem"}': "3x240"},
+    ),
+    Case(
         "PlimsollPartFailing",
         {'plimsoll_part_failing{instance="a",part="writer"}': "0x50 1x60"},
         {'plimsoll_part_failing{instance="a",part="writer"}': "0x50 1x1 0x60"},
