@@ -1,10 +1,12 @@
 """The placement problem: everything that one plan depends on."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Final
 
 from plimsoll_placement.entitlements import entitlements_of
+from plimsoll_placement.memory import Memory
 from plimsoll_placement.model import (
     Arrival,
     GpuType,
@@ -29,6 +31,8 @@ class Problem:
     `baseline`: the placements against which the price of changes is measured (`score/price.py`);
     without them changes have none. `loss_allowance`: the most milli-GPU-seconds of work that
     changes may throw away, whatever is gained (`score/budget.py`); None: no limit.
+    `memory`: what was derived from the nodes and jobs of this problem and those before; it changes
+    no result, serves one thread, and is not sent to other processes. None: nothing is remembered.
     """
 
     nodes: tuple[Node, ...]
@@ -40,6 +44,22 @@ class Problem:
     past: tuple[Arrival, ...] = field(default=(), compare=False)
     baseline: Placements | None = field(default=None, compare=False)
     loss_allowance: int | None = field(default=None, compare=False)
+    memory: Memory | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "memory": None}
+
+    def remembered(self, memory: Memory) -> "Problem":
+        """The same problem, as it follows on those that a memory knows."""
+        nodes, jobs = memory.of_nodes(self.nodes), memory.of_jobs(self.jobs)
+        return replace(self, nodes=nodes, jobs=jobs, memory=memory)
+
+    def with_baseline(self, baseline: Placements) -> "Problem":
+        """The same problem with a baseline, and with what has been derived from it."""
+        found = replace(self, baseline=baseline)
+        derived = {name: each for name, each in self.__dict__.items() if name in _DERIVED}
+        found.__dict__.update(derived)
+        return found
 
     @cached_property
     def node_index(self) -> dict[NodeName, int]:
@@ -87,3 +107,9 @@ class Problem:
             chain.append(at)
             at = self.queue_by_name[at].parent
         return tuple(chain)
+
+
+_DERIVED: Final = frozenset(
+    name for name, each in vars(Problem).items() if isinstance(each, cached_property)
+)
+"""What depends on nodes, jobs and queues alone."""

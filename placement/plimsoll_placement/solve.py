@@ -5,7 +5,7 @@ The effort is bounded by deterministic time, so that the same problem gives the 
 
 import gc
 import importlib
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -15,6 +15,7 @@ from plimsoll_placement.heuristics.baseline import with_greedy
 from plimsoll_placement.heuristics.filling import filled
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.heuristics.settling import settled
+from plimsoll_placement.memory import Memory
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
@@ -23,11 +24,42 @@ from plimsoll_placement.sharing.seating import with_seats
 from plimsoll_placement.solution import Outcome, Score, Solution
 
 
+class Solver:
+    """Solves one problem after the other, by one thread; what is as it was costs little.
+
+    Nodes and jobs that equal those of the last problem are taken for the same ones. The solutions
+    are those of `solve` and `solve_lean`.
+    """
+
+    def __init__(self) -> None:
+        self._memory = Memory()
+
+    def solve(self, problem: Problem, effort: Effort | None = None) -> Solution:
+        """See `solve`."""
+        return self._told(solve, problem, effort)
+
+    def solve_lean(self, problem: Problem, effort: Effort | None = None) -> Solution:
+        """See `solve_lean`."""
+        return self._told(solve_lean, problem, effort)
+
+    def _told(
+        self,
+        search: Callable[[Problem, Effort | None], Solution],
+        problem: Problem,
+        effort: Effort | None,
+    ) -> Solution:
+        memory, self._memory = self._memory, Memory()
+        solution = search(problem.remembered(memory), effort)
+        self._memory = memory  # not after an error, which may have come halfway
+        return solution
+
+
 def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     """The best placements found within the effort; they pass `check/`.
 
     What runs now is also a candidate if it breaks no rule, so a plan is never worse than none.
     """
+    problem = _with_memory(problem)
     with _no_collection():
         return _as_it_runs(problem) or _best(*with_greedy(problem), effort or Effort())
 
@@ -40,9 +72,14 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
     such a rule. Jobs that wait get the room. A result no better than what runs is not worth a
     change. Replicas with parts of GPUs are seated where they do least to each other.
     """
-    effort = effort or Effort()
+    effort, problem = effort or Effort(), _with_memory(problem)
     with _no_collection():
         return with_seats(problem, _lean(problem, effort), effort.sharing_states)
+
+
+def _with_memory(problem: Problem) -> Problem:
+    """The problem with a memory of its own, if it has none."""
+    return problem if problem.memory is not None else problem.remembered(Memory())
 
 
 def _lean(problem: Problem, effort: Effort) -> Solution:

@@ -7,13 +7,11 @@ from plimsoll_placement.model import (
     Assignment,
     Assignments,
     Job,
-    JobName,
     Node,
     NodeName,
     Role,
     RoleName,
 )
-from plimsoll_placement.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +37,8 @@ class PlacedJob:
     is_held: bool
 
 
-def placed_jobs(problem: Problem, placements: Mapping[JobName, Assignments]) -> Iterator[PlacedJob]:
-    """Every job that is placed, or is pinned and should be placed, in the problem's order."""
-    nodes = {node.name: node for node in problem.nodes}
-    for job in problem.jobs:
-        assignments = placements.get(job.name, ())
-        if assignments or job.pinned:
-            yield _placed_job(job, assignments, nodes)
-
-
-def _placed_job(job: Job, assignments: Assignments, nodes: Mapping[NodeName, Node]) -> PlacedJob:
+def placed_job(job: Job, assignments: Assignments, nodes: Mapping[NodeName, Node]) -> PlacedJob:
+    """A job with its assignments, their names looked up."""
     roles = {role.name: role for role in job.roles}
     return PlacedJob(
         job=job,

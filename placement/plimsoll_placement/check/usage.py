@@ -1,12 +1,13 @@
-"""What placements take from each node, each queue and each power domain."""
+"""What the pods of placements take from each node."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from plimsoll_placement.check.placed import PlacedJob
-from plimsoll_placement.model import DomainName, GpuType, Node, NodeName, QueueName, Shape
-from plimsoll_placement.problem import Problem
+from plimsoll_placement.model import GpuType, NodeName, Shape
+
+Pod = tuple[Shape, GpuType]
 
 
 @dataclass(slots=True)
@@ -37,36 +38,28 @@ class NodeUsage:
             self.requested_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
 
 
-def usage_by_node(placed: Iterable[PlacedJob]) -> dict[NodeName, NodeUsage]:
-    """What the pods take of each node that has any."""
-    usage: defaultdict[NodeName, NodeUsage] = defaultdict(NodeUsage)
-    for job in placed:
-        for replica in job.replicas:
-            for node in replica.nodes:
-                usage[node.name].add(replica.role.shape, replica.assignment.gpu_type)
-    return dict(usage)
-
-
-def usage_by_queue(
-    problem: Problem, placed: Iterable[PlacedJob]
-) -> dict[tuple[QueueName, GpuType], int]:
-    """The milli-GPUs of each type that each queue, with its descendants, asks for."""
-    usage: defaultdict[tuple[QueueName, GpuType], int] = defaultdict(int)
-    for job in placed:
-        for replica in job.replicas:
-            requested = replica.role.shape.gpu_milli * len(replica.nodes)
-            for queue in problem.queue_chain.get(job.job.queue, ()):
-                usage[queue, replica.assignment.gpu_type] += requested
+def usage_of(pods: Iterable[Pod]) -> NodeUsage:
+    """What pods on one node take together."""
+    usage = NodeUsage()
+    for shape, gpu_type in pods:
+        usage.add(shape, gpu_type)
     return usage
 
 
-def draw_by_domain(
-    nodes: Iterable[Node], usage: dict[NodeName, NodeUsage]
-) -> dict[DomainName, int]:
-    """What the GPUs in use draw above idle in each power domain, in microwatts."""
-    draw: defaultdict[DomainName, int] = defaultdict(int)
-    for node in nodes:
-        if node.name in usage:
-            for domain in node.power_domains:
-                draw[domain] += usage[node.name].draw_milli * node.busy_milliwatts
-    return draw
+def pods_by_node(job: PlacedJob) -> dict[NodeName, list[Pod]]:
+    """The pods of a job on each node."""
+    found: defaultdict[NodeName, list[Pod]] = defaultdict(list)
+    for replica in job.replicas:
+        pod = replica.role.shape, replica.assignment.gpu_type
+        for node in replica.nodes:
+            found[node.name].append(pod)
+    return found
+
+
+def milli_by_type(job: PlacedJob) -> dict[GpuType, int]:
+    """The milli-GPUs of each type that a job asks for."""
+    usage: defaultdict[GpuType, int] = defaultdict(int)
+    for replica in job.replicas:
+        requested = replica.role.shape.gpu_milli * len(replica.nodes)
+        usage[replica.assignment.gpu_type] += requested
+    return usage

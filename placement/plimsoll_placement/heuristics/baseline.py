@@ -1,7 +1,5 @@
 """The placements that disturb only what is due, from which the price of changes is measured."""
 
-from dataclasses import replace
-
 from plimsoll_placement.heuristics.greedy import Greedy
 from plimsoll_placement.heuristics.making_room import with_moves
 from plimsoll_placement.model import Placements
@@ -26,17 +24,15 @@ def with_greedy(problem: Problem) -> tuple[Problem, tuple[Placements, ...]]:
 
 
 def _begun(problem: Problem) -> tuple[Problem, Greedy, Placements]:
-    greedy = Greedy(problem)
-    greedy.keep_running()
+    greedy = Greedy.over_what_runs(problem)
     kept = dict(greedy.ledger.placed)
     placements = greedy.complete()
     if problem.baseline is not None or not _has_price(problem):
         return problem, greedy, placements
     if not _stops(problem, kept, placements):
-        return replace(problem, baseline=placements), greedy, placements
-    other = Greedy(problem)
-    other.keep_running()
-    return replace(problem, baseline=other.only_due()), greedy, placements
+        return problem.with_baseline(placements), greedy, placements
+    other = Greedy.over_what_runs(problem, number=1)
+    return problem.with_baseline(other.only_due()), greedy, placements
 
 
 def _has_price(problem: Problem) -> bool:

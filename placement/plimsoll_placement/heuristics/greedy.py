@@ -12,13 +12,13 @@ from typing import Final
 
 from plimsoll_placement.entitlements import admission_order
 from plimsoll_placement.heuristics.among_equals import best_first, place_again
-from plimsoll_placement.model import Assignment, Assignments, GpuType, Job, JobName, LeftOut, Role
+from plimsoll_placement.heuristics.keeping import Keeping, is_whole
+from plimsoll_placement.model import Assignments, GpuType, Job, JobName, LeftOut, Role
 from plimsoll_placement.placing.options import requests
 from plimsoll_placement.placing.place import Request, place
-from plimsoll_placement.placing.retention import moves_off_closed, stayable, within_spot_share
+from plimsoll_placement.placing.retention import moves_off_closed
 from plimsoll_placement.placing.shortfall import (
     below_least,
-    count,
     free_index,
     lacking_load,
     missing,
@@ -76,25 +76,26 @@ class Claim(Enum):
 
 def greedy_placements(problem: Problem) -> dict[JobName, Assignments]:
     """Sound placements for as many jobs as greedy finds room for."""
-    return Greedy(problem).run()
+    return Greedy.over_what_runs(problem).complete()
 
 
 class Greedy:
     """One greedy run over a ledger, which may be empty or already hold many placements."""
 
-    def __init__(self, problem: Problem, ledger: Ledger | None = None) -> None:
+    def __init__(self, problem: Problem, ledger: Ledger) -> None:
         self.problem = problem
-        self.ledger = Ledger(problem) if ledger is None else ledger
+        self.ledger = ledger
         self.weights = problem.priority_weight
         self.order = sorted(problem.jobs, key=admission_order)
         self._unplaceable: dict[Hashable, None] = {}
         """Kinds of requests that found no room, in the order in which they were tried."""
         self._grown: list[tuple[Job, Assignments]] = []
 
-    def run(self) -> dict[JobName, Assignments]:
-        """Keep what runs, then complete it."""
-        self.keep_running()
-        return self.complete()
+    @classmethod
+    def over_what_runs(cls, problem: Problem, number: int = 0) -> "Greedy":
+        """A run over the ledger of a number, which holds what runs and may stay."""
+        kept = Keeping() if problem.memory is None else problem.memory.part(Keeping)
+        return cls(problem, kept.ledger(problem, number))
 
     def complete(self) -> dict[JobName, Assignments]:
         """Claim guarantees, admit by priority (where due, at the expense of others), then grow."""
@@ -131,25 +132,6 @@ class Greedy:
                 waiting = best_first(self.ledger, waiting)
             for job in waiting:
                 self.place(job, claim)
-
-    def keep_running(self) -> None:
-        """Take what runs into the ledger, pinned jobs first, as far as it may stay."""
-        running = [job for job in self.order if job.is_running]
-        for job in sorted(running, key=lambda job: (not job.pinned, *_largest_of_age(job))):
-            if job.pinned:
-                self.ledger.hold(job)
-            elif job.gang:
-                self.ledger.take(job, stayable(self.problem, job))
-            else:
-                self._keep_replicas(job, _needed(job, stayable(self.problem, job)))
-
-    def _keep_replicas(self, job: Job, stays: Assignments) -> None:
-        for assignment in stays:
-            self.ledger.take(job, (assignment,))
-        held = self.ledger.placed.get(job.name, ())
-        kept = within_spot_share(self.problem, job, held)
-        self.ledger.give_back(job, tuple(a for a in held if a not in kept))
-        self._whole_or_nothing(job)
 
     def is_satisfied(self, job: Job) -> bool:
         """Whether a job needs nothing more before the others have had their turn."""
@@ -222,8 +204,7 @@ class Greedy:
         return sorted(kinds, key=lambda kind: (*price(kind), kind))
 
     def _whole_or_nothing(self, job: Job) -> None:
-        placed = self.ledger.placed.get(job.name, ())
-        if any(count(role, placed) < role.least for role in job.roles):
+        if not is_whole(job, self.ledger.placed.get(job.name, ())):
             self.ledger.clear(job)
 
     def _place(self, request: Request, claim: Claim) -> Assignments | None:
@@ -305,21 +286,6 @@ class Greedy:
 def _age(job: Job) -> tuple[int, bool, int, int]:
     """The admission order without the name: jobs that are equal in it came at the same time."""
     return admission_order(job)[:-1]
-
-
-def _largest_of_age(job: Job) -> tuple[object, ...]:
-    """By age; of one age the largest pods first, for which a device is hardest to find."""
-    return *_age(job), -max((role.shape.gpu_milli for role in job.roles), default=0), job.name
-
-
-def _needed(job: Job, stays: Assignments) -> Assignments:
-    """The replicas, less those beyond the largest count or beyond what is wanted."""
-    kept: list[Assignment] = []
-    for assignment in sorted(stays, key=lambda a: (a.role, a.replica)):
-        role = job.role(assignment.role)
-        if count(role, kept) < role.least or missing(role, tuple(kept)):
-            kept.append(assignment)
-    return tuple(kept)
 
 
 def _kind(request: Request, claim: Claim) -> Hashable:

@@ -7,13 +7,17 @@ thousandths, so that the columns are of similar magnitude.
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import floor
 
 from plimsoll_placement.classes.job_classes import JobClass, Stay
 from plimsoll_placement.classes.options import Option
 from plimsoll_placement.classes.relaxation import Relaxation
-from plimsoll_placement.lp.program import Column, Program
-from plimsoll_placement.model import WHOLE_GPU_MILLI, RoleName
+from plimsoll_placement.lp.program import Column, Program, Row
+from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Role, RoleName
 from plimsoll_placement.score.worth import WHOLE_PERCENT
+
+LEAST_PART = 1e-3
+"""Less than this share of a replica is no reason for a cut, with coefficients that grow by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,16 @@ class Service:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shares:
-    """The columns of one job class; only services have a `service`."""
+    """The columns of one job class; only services have a `service`.
+
+    `whole` is the row that holds how many gangs of the class run, if there is one.
+    """
 
     job_class: JobClass
     ways: tuple[Way, ...]
     stays: tuple[tuple[Stay, Column], ...]
     service: Service | None = None
+    whole: Row | None = None
 
     def by_option(self) -> list[tuple[Way, ...]]:
         """The ways of each option together."""
@@ -101,8 +109,8 @@ def _gangs(program: Program, job_class: JobClass, options: tuple[Option, ...]) -
             program.at_most([*grown, *runs], 0.0)
         ways += own
     counts = [way.count for way in ways] + [column for _, column in stays]
-    program.at_most([(column, 1.0) for column in counts], size)
-    return Shares(job_class, tuple(ways), stays)
+    whole = program.at_most([(column, 1.0) for column in counts], size)
+    return Shares(job_class, tuple(ways), stays, whole=whole)
 
 
 def _gang_way(program: Program, option: Option, node_class: int, size: float) -> Way:
@@ -136,14 +144,12 @@ def _serve(program: Program, own: Shares, service: Service) -> None:
     runs = service.runs
     for role, (name, served) in zip(own.job_class.job.roles, service.served, strict=True):
         carried: dict[Column, float] = defaultdict(float)
-        for way in own.ways:
-            if way.option.role.name == name:
-                carried[way.count] -= _gpus(role.carries(way.option.gpu_type)) / role.fineness
-        for stay, column in own.stays:
-            if stay.role.name == name:
-                carried[column] -= _gpus(role.carries(stay.gpu_type)) / role.fineness
+        for column, replicas, gpu_type in _by_type(own, name):
+            carried[column] -= replicas * _carried(role, gpu_type)
         program.at_most([(served, 1.0), *carried.items()], 0.0)
         program.at_most([(served, 1.0), (runs, -_gpus(role.wanted_milli))], 0.0)
+        for gpu_type in role.yields:
+            _serve_in_whole(program, own, service, (role, served), gpu_type)
         replicas = list(own.replicas(name))
         if role.wanted_count:
             part = _gpus(role.wanted_milli) / role.wanted_count
@@ -152,6 +158,44 @@ def _serve(program: Program, own: Shares, service: Service) -> None:
         program.at_most([(runs, float(role.least)), *((c, -n) for c, n in replicas)], 0.0)
     all_served = [(column, -1.0) for _, column in service.served]
     program.at_most([(service.kept, 1.0), *all_served], 0.0)
+
+
+def _serve_in_whole(
+    program: Program, own: Shares, service: Service, role: tuple[Role, Column], gpu_type: GpuType
+) -> None:
+    """Replicas are whole: half of the last one that is needed does not carry half of its load.
+
+    The mixed-integer rounding cut (Nemhauser and Wolsey, 1990) of what replicas carry and what is
+    not served against what is wanted, both divided by what one on a GPU type carries.
+    """
+    unit, wanted = _carried(role[0], gpu_type), _gpus(role[0].wanted_milli)
+    if not unit:
+        return
+    whole = floor(wanted / unit)
+    part = wanted / unit - whole
+    if part < LEAST_PART or part > 1 - LEAST_PART:
+        return
+    terms = [(role[1], 1 / (unit * part)), (service.runs, whole + 1 - wanted / (unit * part))]
+    for column, replicas, kind in _by_type(own, role[0].name):
+        times = _carried(role[0], kind) / unit
+        rounded = floor(times) + min(1.0, (times - floor(times)) / part)
+        terms.append((column, -replicas * rounded))
+    program.at_most(terms, 0.0)
+
+
+def _by_type(own: Shares, name: RoleName) -> Iterator[tuple[Column, float, GpuType]]:
+    """The columns of a role's replicas, how many each is, and their type."""
+    for way in own.ways:
+        if way.option.role.name == name:
+            yield way.count, 1.0, way.option.gpu_type
+    for stay, column in own.stays:
+        if stay.role.name == name:
+            yield column, float(stay.replicas), stay.gpu_type
+
+
+def _carried(role: Role, gpu_type: GpuType) -> float:
+    """What a replica carries, in useful GPUs."""
+    return _gpus(role.carries(gpu_type)) / role.fineness
 
 
 def _spot_share(program: Program, relaxed: Relaxation, own: Shares) -> None:

@@ -15,6 +15,10 @@ class Variable(Protocol):
         """Its value, if nothing has changed since the program was solved."""
         ...
 
+    def SetBounds(self, least: float, most: float, /) -> None:  # noqa: N802
+        """Change its bounds."""
+        ...
+
 
 class Constraint(Protocol):
     """A row."""
@@ -25,6 +29,10 @@ class Constraint(Protocol):
 
     def SetLb(self, least: float, /) -> None:  # noqa: N802
         """Change its lower bound."""
+        ...
+
+    def SetBounds(self, least: float, most: float, /) -> None:  # noqa: N802
+        """Change its bounds."""
         ...
 
 

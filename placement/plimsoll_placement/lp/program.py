@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from plimsoll_placement.lp.glop import OPTIMAL, Constraint, afresh, glop
 
 Column = int
+Row = int
 Terms = Sequence[tuple[Column, float]]
 
 INFINITY = float("inf")
@@ -26,11 +27,13 @@ class Program:
         self.most.append(most)
         return len(self.most) - 1
 
-    def at_most(self, terms: Iterable[tuple[Column, float]], limit: float) -> None:
-        """Add a row, unless no values of its columns could violate it."""
+    def at_most(self, terms: Iterable[tuple[Column, float]], limit: float) -> Row | None:
+        """Add a row; None, and no row, if no values of its columns could violate it."""
         row = merged(terms)
         if sum(self.most[column] * factor for column, factor in row.items() if factor > 0) > limit:
             self.rows.append((row, limit))
+            return len(self.rows) - 1
+        return None
 
 
 def merged(terms: Iterable[tuple[Column, float]]) -> dict[Column, float]:
@@ -49,8 +52,10 @@ class Climber:
     ) -> None:
         self._solver = glop(PARAMETERS.format(seconds=deterministic_seconds))
         self._columns = [self._solver.NumVar(0, most, "") for most in program.most]
-        for row, limit in program.rows:
-            self._row(-INFINITY, limit, row)
+        self._program = program
+        self._rows = [self._row(-INFINITY, limit, row) for row, limit in program.rows]
+        self._narrow_columns = set[Column]()
+        self._narrow_rows = set[Row]()
         self._objectives = [merged(terms) for terms in objectives]
         self._holds = [self._row(-INFINITY, INFINITY, terms) for terms in self._objectives]
 
@@ -83,6 +88,25 @@ class Climber:
     def hold(self, place: int, least: float) -> None:
         """Require this much of an objective from now on; minus infinity: nothing."""
         self._holds[place].SetLb(least)
+
+    def narrow_column(self, column: Column, least: float, most: float) -> None:
+        """Keep a column within narrower bounds until all are widened again."""
+        self._columns[column].SetBounds(least, most)
+        self._narrow_columns.add(column)
+
+    def narrow_row(self, row: Row, least: float, most: float) -> None:
+        """The same for a row."""
+        self._rows[row].SetBounds(least, most)
+        self._narrow_rows.add(row)
+
+    def widen(self) -> None:
+        """Give all columns and rows the bounds that the program has."""
+        for column in self._narrow_columns:
+            self._columns[column].SetBounds(0, self._program.most[column])
+        for row in self._narrow_rows:
+            self._rows[row].SetBounds(-INFINITY, self._program.rows[row][1])
+        self._narrow_columns.clear()
+        self._narrow_rows.clear()
 
     def _row(self, least: float, most: float, terms: dict[Column, float]) -> Constraint:
         row = self._solver.Constraint(least, most)

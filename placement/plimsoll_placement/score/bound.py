@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from plimsoll_placement.model import GpuType, Job, Node, NodeName, Role
+from plimsoll_placement.model import GpuType, Job, JobName, Node, NodeName, Role
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import (
     held_milli,
@@ -30,18 +30,66 @@ def simple_bound(problem: Problem, reached: Score | None = None) -> Score:
     are no worse in the levels before it: these leave fewer GPUs for the rest.
     """
     demand = {priority: _Demand() for priority in problem.priorities}
-    weights, best_worth = problem.priority_weight, BestWorth(problem)
+    known = _Known() if problem.memory is None else problem.memory.part(_Known)
+    known.turn_to(problem)
     bids: list[_Bid] = []
     for job in problem.jobs:
-        demand[job.priority].add(job)
-        bids.append(_Bid.of(job, best_worth.of(job, weights[job.priority])))
-    supply = _supply(problem)
+        most = known.of(job)
+        demand[job.priority].add(job, most)
+        bids.append(most.bid)
+    supply = _supply(problem, known.here)
     left, levels = sum(supply.values()), [_guaranteed(problem, supply)]
     for place, wanted in enumerate(demand.values()):
         levels += wanted.most(left)
         if reached is not None:
             left -= wanted.used(*reached.levels[1 + 2 * place : 3 + 2 * place])
     return Score((*levels, _most_worth(bids, sum(supply.values()))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Most:
+    """The most that a job can keep running and newly admit, in milli-GPUs, and its bid."""
+
+    kept: int
+    admitted: int
+    milli: int
+    bid: "_Bid"
+
+
+class _Known:
+    """What is known of the jobs and nodes of one problem after the other."""
+
+    def __init__(self) -> None:
+        self.here: dict[tuple[NodeName, GpuType], int] = {}
+        """Milli-GPUs by node and type."""
+        self._nodes: tuple[Node, ...] | None = None
+        self._valued: object = None
+        self._best: BestWorth
+        self._most: dict[JobName, tuple[Job, _Most]] = {}
+
+    def turn_to(self, problem: Problem) -> None:
+        """Forget what does not hold in a problem."""
+        valued = problem.weights, problem.levels, problem.priorities
+        if len(self._most) > 2 * len(problem.jobs):
+            self._most.clear()
+        if problem.nodes is self._nodes and valued == self._valued:
+            return
+        best = BestWorth(problem)
+        if self._valued != valued or best.kinds != self._best.kinds:
+            self._most.clear()
+        self.here = self.here if problem.nodes is self._nodes else _here(problem)
+        self._nodes, self._valued, self._best = problem.nodes, valued, best
+
+    def of(self, job: Job) -> _Most:
+        """The most that one job can do."""
+        found = self._most.get(job.name)
+        if found is None or found[0] is not job:
+            weight = self._best.problem.priority_weight[job.priority]
+            bid = _Bid.of(job, self._best.of(job, weight))
+            found = job, _Most(*most_kept_and_admitted(job), least_milli(job), bid)
+            if not job.pinned:  # what it is worth depends on its nodes
+                self._most[job.name] = found
+        return found[1]
 
 
 @dataclass(slots=True)
@@ -58,17 +106,15 @@ class _Demand:
     waiting: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     """What waiting gangs ask for, by urgency."""
 
-    def add(self, job: Job) -> None:
+    def add(self, job: Job, most: _Most) -> None:
         """Count one more job."""
-        kept, admitted = most_kept_and_admitted(job)
-        self.kept += kept
-        self.admitted += admitted
-        if job.gang:
-            if admitted:
-                self.waiting[job.urgency_milli] += least_milli(job)
-        else:
-            self.kept_by_services += kept
-            self.admitted_by_services += admitted
+        self.kept += most.kept
+        self.admitted += most.admitted
+        if not job.gang:
+            self.kept_by_services += most.kept
+            self.admitted_by_services += most.admitted
+        elif most.admitted:
+            self.waiting[job.urgency_milli] += most.milli
 
     def most(self, left: int) -> tuple[int, int]:
         """Both levels, given this many milli-GPUs."""
@@ -152,23 +198,29 @@ def _guaranteed(problem: Problem, supply: Mapping[GpuType, int]) -> int:
     )
 
 
-def _supply(problem: Problem) -> dict[GpuType, int]:
+def _here(problem: Problem) -> dict[tuple[NodeName, GpuType], int]:
+    """The milli-GPUs of each type that each node has."""
+    here: dict[tuple[NodeName, GpuType], int] = defaultdict(int)
+    for node in problem.nodes:
+        for devices in node.devices:
+            here[node.name, devices.gpu_type] += sum(devices.free_milli)
+    return here
+
+
+def _supply(
+    problem: Problem, here: Mapping[tuple[NodeName, GpuType], int]
+) -> dict[GpuType, int]:
     """Milli-GPUs by type: what each node has, or what pinned jobs hold there if that is more."""
     held: dict[tuple[NodeName, GpuType], int] = defaultdict(int)
     for job in problem.jobs:
         for assignment in job.running if job.pinned else ():
             for name in assignment.nodes:
                 held[name, assignment.gpu_type] += job.role(assignment.role).shape.gpu_milli
-    here = {
-        (node.name, devices.gpu_type): sum(
-            sum(each.free_milli) for each in node.devices if each.gpu_type == devices.gpu_type
-        )
-        for node in problem.nodes
-        for devices in node.devices
-    }
     supply: dict[GpuType, int] = defaultdict(int)
-    for key in {*here, *held}:
-        supply[key[1]] += max(here.get(key, 0), held[key])
+    for (_, kind), milli in here.items():
+        supply[kind] += milli
+    for (name, kind), milli in held.items():
+        supply[kind] += max(0, milli - here.get((name, kind), 0))
     return supply
 
 
@@ -194,6 +246,11 @@ class BestWorth:
             for devices in node.devices:
                 self._nodes[devices.gpu_type].setdefault(price_class(node), node)
         self._prices: dict[tuple[object, ...], int] = {}
+
+    @property
+    def kinds(self) -> Mapping[GpuType, frozenset[tuple[int, int, int]]]:
+        """What decides prices, by GPU type."""
+        return {kind: frozenset(nodes) for kind, nodes in self._nodes.items()}
 
     def of(self, job: Job, weight: int) -> int:
         """The most that the job can be worth; never below 0, as a job left out costs nothing."""

@@ -17,16 +17,12 @@ coefficients. Nothing here checks feasibility: `check/` does.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from plimsoll_placement.model import Assignments, GpuType, Job, JobName, QueueName
+from plimsoll_placement.model import Assignments, GpuType, JobName, QueueName
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.contributions import Contributions, least_by_type
 from plimsoll_placement.score.price import unpaid
-from plimsoll_placement.score.worth import (
-    kept_and_admitted,
-    least_milli,
-    worth,
-)
 from plimsoll_placement.solution import Score
 
 QueueUsage = dict[tuple[QueueName, GpuType], int]
@@ -50,23 +46,6 @@ def least_use(
     return usage
 
 
-def least_by_type(job: Job, placed: Assignments) -> dict[GpuType, int]:
-    """Milli-GPUs by type of what a job has, a gang at its least size."""
-    if job.gang and not job.companions:
-        return {placed[0].gpu_type: least_milli(job)}
-    held: dict[GpuType, int] = defaultdict(int)
-    if job.gang:
-        for name, kind in {each.role: each.gpu_type for each in placed}.items():
-            role = job.role(name)
-            held[kind] += role.least * role.pods_per_replica * role.shape.gpu_milli
-        return held
-    for assignment in placed:
-        held[assignment.gpu_type] += job.role(assignment.role).shape.gpu_milli * len(
-            assignment.nodes
-        )
-    return held
-
-
 def guaranteed_in_use(problem: Problem, usage: QueueUsage) -> int:
     """The first level."""
     return sum(min(milli, usage.get(key, 0)) for key, milli in problem.entitlements.items())
@@ -83,20 +62,37 @@ def beyond_fair(problem: Problem, usage: QueueUsage) -> int:
 
 def score(problem: Problem, placements: Mapping[JobName, Assignments]) -> Score:
     """The exact score of placements, level by level."""
+    known = Contributions() if problem.memory is None else problem.memory.part(Contributions)
+    known.turn_to(problem)
     kept: dict[int, int] = defaultdict(int)
     admitted: dict[int, int] = defaultdict(int)
-    weights = problem.priority_weight
+    least: dict[tuple[int, QueueName, GpuType], int] = defaultdict(int)
     total_worth = 0
     for job in problem.jobs:
         placed = placements.get(job.name, ())
-        keeps, admits = kept_and_admitted(job, placed)
-        kept[job.priority] += keeps
-        admitted[job.priority] += admits
-        total_worth += worth(problem, job, placed, weights[job.priority])
-    levels = [guaranteed_in_use(problem, least_use(problem, placements))]
+        if not placed and not job.running:
+            continue
+        adds = known.of(problem, job, placed)
+        kept[job.priority] += adds.kept
+        admitted[job.priority] += adds.admitted
+        total_worth += adds.worth
+        for kind, milli in adds.least:
+            least[job.priority, job.queue, kind] += milli
+    usage: QueueUsage = defaultdict(int)
+    levels: list[int] = []
     for priority in problem.priorities:
-        beyond = (
-            beyond_fair(problem, least_use(problem, placements, priority)) if problem.queues else 0
-        )
-        levels += [kept[priority], admitted[priority] - beyond // 2]
+        for (_, queue, kind), milli in _of_priority(least, priority):
+            for each in problem.queue_chain.get(queue, ()):
+                usage[each, kind] += milli
+        levels += [kept[priority], admitted[priority] - beyond_fair(problem, usage) // 2]
+    levels.insert(0, guaranteed_in_use(problem, usage))
     return Score((*levels, total_worth), unpaid(problem, placements))
+
+
+Least = Mapping[tuple[int, QueueName, GpuType], int]
+
+
+def _of_priority(
+    least: Least, priority: int
+) -> Iterator[tuple[tuple[int, QueueName, GpuType], int]]:
+    return ((key, milli) for key, milli in least.items() if key[0] == priority)

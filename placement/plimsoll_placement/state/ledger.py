@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from plimsoll_placement.memory import changed_rows
 from plimsoll_placement.model import (
     NO_GPUS,
     WHOLE_GPU_MILLI,
@@ -83,12 +84,54 @@ class Ledger:
         """What each pod has of every replica that is in `placed`, by whichever way it came in."""
         self.queue_used: dict[tuple[QueueName, GpuType], int] = defaultdict(int)
         self.power = Power(problem)
+        self.is_blocked = False
+        """Whether something is held that is not there, so that rows take nothing any more."""
         self.occupancy = Occupancy(problem)
         self.fragmentation = Fragmentation(problem)
         self.rank: Ints = _name_rank(problem)
         self._domains: dict[int, Ints] = {}
         self._prices: dict[tuple[int, ...], Ints] = {}
         self._eligible: dict[int, NDArray[np.bool_]] = {}
+
+    def turn_to(self, problem: Problem) -> bool:
+        """Hold what it holds in another problem; False if that is too different to be told apart.
+
+        Jobs may be others. The nodes must be the same, with the same devices, but may have less or
+        more room beside them, be closed, or cost something else.
+        """
+        rows = changed_rows(self.problem.nodes, problem.nodes)
+        if rows is None or self.is_blocked or not _is_comparable(self.problem, problem):
+            return False
+        pairs = [(row, self.problem.nodes[row], problem.nodes[row]) for row in rows]
+        if not all(_has_same_devices(was, now) for _, was, now in pairs):
+            return False
+        for row, was, now in pairs:
+            self._turn_node(row, was, now)
+        if any(price_class(was) != price_class(now) for _, was, now in pairs):
+            self._prices.clear()
+            self.__dict__.pop("_price_classes", None)
+        self.power.turn_to(problem)
+        self.fragmentation = Fragmentation(problem)
+        self.problem = problem
+        return True
+
+    @property
+    def is_within_limits(self) -> bool:
+        """Whether nothing of a node, a queue or a power domain is held that it does not have."""
+        free = (self.cpu, self.memory, self.slots, self.gpu_memory, self.power.left)
+        return all(bool((each >= 0).all()) for each in free) and all(
+            self.queue_used.get((queue.name, kind), 0) <= milli
+            for queue in self.problem.queues
+            for kind, milli in queue.limit.items()
+        )
+
+    def _turn_node(self, row: int, was: Node, now: Node) -> None:
+        self.cpu[row] += now.cpu_millis - was.cpu_millis
+        self.memory[row] += now.memory_bytes - was.memory_bytes
+        self.slots[row] += now.pod_slots - was.pod_slots
+        self.gpu_memory[row] += now.gpu_memory_bytes - was.gpu_memory_bytes
+        self.open[row] = now.open and now.usable
+        self.spot[row] = now.spot
 
     def eligible(self, mask: int) -> NDArray[np.bool_]:
         """A role's mask as an array over nodes."""
@@ -195,6 +238,13 @@ class Ledger:
             done.append(assignment)
         self._count_spare(job)
         return True
+
+    def take_kept(self, job: Job, assignments: Assignments) -> bool:
+        """Give a job what it runs and may stay; False if that is not all there."""
+        if job.pinned:
+            self.hold(job)
+            return not self.is_blocked
+        return self.take(job, assignments)
 
     def hold(self, job: Job) -> None:
         """Give a job what it runs, even if that is more than there is."""
@@ -322,6 +372,7 @@ class Ledger:
                 return Held(device_pool, position, device_pool.take(position, shape.gpu_milli))
         for device_pool, position in at:
             device_pool.block(position)
+            self.is_blocked = True
         return Held()
 
     def _give_back_pod(self, shape: Shape, name: NodeName, held: Held) -> None:
@@ -383,6 +434,26 @@ class Ledger:
             position = device_pool.position.get(row)
             if position is not None:
                 yield device_pool, position
+
+
+def _is_comparable(before: Problem, now: Problem) -> bool:
+    """Whether what is held of queues, power and domains means the same in both problems."""
+    return (
+        before.levels == now.levels
+        and before.priorities == now.priorities
+        and [each.name for each in before.power_domains] == [e.name for e in now.power_domains]
+        and (before.queues is now.queues or before.queue_chain == now.queue_chain)
+    )
+
+
+def _has_same_devices(was: Node, now: Node) -> bool:
+    return (
+        was.devices == now.devices
+        and was.topology == now.topology
+        and was.power_domains == now.power_domains
+        and was.busy_milliwatts == now.busy_milliwatts
+        and was.gpu_memory_each_bytes == now.gpu_memory_each_bytes
+    )
 
 
 def _name_rank(problem: Problem) -> Ints:

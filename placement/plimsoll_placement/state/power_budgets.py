@@ -20,15 +20,21 @@ class Power:
     def __init__(self, problem: Problem) -> None:
         self.names = tuple(domain.name for domain in problem.power_domains)
         """The domains, in the order of `left`."""
-        left = [d.budget_milliwatts - d.base_milliwatts for d in problem.power_domains]
+        self._budgets = _budgets(problem)
         self._place = {name: place for place, name in enumerate(self.names)}
-        self.left: Ints = np.array([*left, ENDLESS], dtype=np.int64)
+        self.left: Ints = np.array([*self._budgets, ENDLESS], dtype=np.int64)
         """By domain; the last entry stands for no domain."""
         self.busy: Ints = np.array([n.busy_milliwatts for n in problem.nodes], dtype=np.int64)
         self.domains = _domains(problem, self._place)
         """By node: positions in `left`, as many as the node with most domains has."""
         limited = len(self.names)
         self._limited = [tuple(d for d in row if d < limited) for row in self.domains.tolist()]
+
+    def turn_to(self, problem: Problem) -> None:
+        """Take the budgets of another problem with the same nodes and domains."""
+        budgets = _budgets(problem)
+        self.left[: len(budgets)] += budgets - self._budgets
+        self._budgets = budgets
 
     def left_of(self, domain: DomainName) -> int:
         """Milliwatts left of one domain's budget."""
@@ -70,6 +76,12 @@ class Power:
         milliwatts = -(-shape.draw_milli * self.busy[rows] // WHOLE_GPU_MILLI)
         least = self.left[self.domains[rows]].min(axis=1)
         return np.where(milliwatts > 0, np.maximum(least, 0) // np.maximum(milliwatts, 1), ENDLESS)
+
+
+def _budgets(problem: Problem) -> Ints:
+    """What pods may draw in each domain, in milliwatts."""
+    spare = [each.budget_milliwatts - each.base_milliwatts for each in problem.power_domains]
+    return np.array(spare, dtype=np.int64)
 
 
 def _domains(problem: Problem, place: Mapping[DomainName, int]) -> Ints:

@@ -43,8 +43,7 @@ def test_plans_with_moves_are_sound_and_stop_nobody(problem: Problem) -> None:
 
 @given(st.one_of(fragmented, problems()))
 def test_undone_it_is_as_it_was(problem: Problem) -> None:
-    greedy = Greedy(problem)
-    greedy.keep_running()
+    greedy = Greedy.over_what_runs(problem)
     greedy.complete()
     mover, before = Mover(greedy.ledger), all_that_is_free(greedy.ledger)
     for job in problem.jobs:

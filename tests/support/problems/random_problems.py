@@ -84,7 +84,7 @@ def _with_running(rng: Random, problem: Problem) -> Problem:
     for _ in range(PROPOSALS):
         for job in wanted:
             if not placements.get(job.name):
-                placements[job.name] = _random_placement(rng, problem, job)
+                placements[job.name] = random_placement(rng, problem, job)
         _drop_what_breaks_rules(problem, placements)
     return replace(problem, jobs=tuple(_running(rng, job, placements) for job in problem.jobs))
 
@@ -119,7 +119,7 @@ def _node_named(problem: Problem, name: NodeName) -> Node:
     return problem.nodes[problem.node_index[name]]
 
 
-def _random_placement(rng: Random, problem: Problem, job: Job) -> tuple[Assignment, ...]:
+def random_placement(rng: Random, problem: Problem, job: Job) -> tuple[Assignment, ...]:
     size = rng.randrange(len(job.roles[0].counts)) if job.companions else None
     return tuple(a for role in job.roles for a in _random_replicas(rng, problem, job, role, size))
 

@@ -13,7 +13,7 @@ from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
 from plimsoll_placement.cpsat.sums import Sum
 from plimsoll_placement.model import GpuType, Job, QueueName
 from plimsoll_placement.score.bound import most_kept_and_admitted
-from plimsoll_placement.score.score import least_by_type
+from plimsoll_placement.score.contributions import least_by_type
 from plimsoll_placement.score.worth import (
     WHOLE_PERCENT,
     crossing_percent,

@@ -118,8 +118,7 @@ def test_a_job_stays_on_the_type_that_it_does_more_on() -> None:
 
 @given(problems(most_nodes=6, most_jobs=10))
 def test_placing_again_breaks_no_rule_and_costs_nothing(problem: Problem) -> None:
-    greedy = Greedy(problem)
-    greedy.keep_running()
+    greedy = Greedy.over_what_runs(problem)
     greedy.place_all(greedy.order, Claim.FREE)
     before = dict(greedy.ledger.placed)
     broken = violations(problem, before)
