@@ -50,11 +50,9 @@ def improved(problem: Problem, start: Solution, effort: Effort) -> Solution:
     for step in _steps(problem):
         if progress.solution.outcome is not Outcome.OPTIMAL:
             progress = step(problem, progress)
-    if progress.solution.outcome is not Outcome.OPTIMAL:
-        progress = _improved_by_neighbourhoods(problem, progress, effort.workers)
-    if progress.solution.outcome is not Outcome.OPTIMAL:
-        return _filled(problem, progress.solution)
-    return progress.solution
+    if progress.solution.outcome is Outcome.OPTIMAL:
+        return progress.solution
+    return _improved_by_neighbourhoods(problem, progress, effort.workers)
 
 
 def _steps(problem: Problem) -> list[Callable[[Problem, _Progress], _Progress]]:
@@ -111,12 +109,18 @@ def _improved_by_model(problem: Problem, progress: _Progress) -> _Progress:
     return _Progress(best, progress.seconds - (allowed - found.seconds_left))
 
 
-def _improved_by_neighbourhoods(problem: Problem, progress: _Progress, workers: int) -> _Progress:
-    """Re-place one part after the other."""
+def _improved_by_neighbourhoods(problem: Problem, progress: _Progress, workers: int) -> Solution:
+    """Re-place one part after the other, and fill what that leaves.
+
+    With time, but too little of it, nothing is left: the searches before end by filling.
+    """
     start = progress.solution
     search = Search(problem, dict(start.placements), workers=workers)
+    if progress.seconds > 0 and not search.is_worth(progress.seconds):
+        return start
     search.run(progress.seconds, start.bound)
-    return _Progress(_better(problem, start, search.placements, start.bound), 0.0)
+    found = _better(problem, start, search.placements, start.bound)
+    return found if found.outcome is Outcome.OPTIMAL else _filled(problem, found)
 
 
 def _filled(problem: Problem, found: Solution) -> Solution:

@@ -7,13 +7,14 @@ moves a running job: to make room is up to `making_room.py`, all else to the mod
 import heapq
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from enum import Enum, auto
-from typing import Final
+from functools import partial
+from itertools import chain
 
 from plimsoll_placement.entitlements import admission_order
 from plimsoll_placement.heuristics.among_equals import best_first, place_again
 from plimsoll_placement.heuristics.keeping import Keeping, is_whole
-from plimsoll_placement.model import Assignments, GpuType, Job, JobName, LeftOut, Role
+from plimsoll_placement.heuristics.kinds import Claim, Kinds
+from plimsoll_placement.model import Assignments, GpuType, Job, JobName, Role
 from plimsoll_placement.placing.options import requests
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.placing.retention import moves_off_closed
@@ -34,45 +35,6 @@ from plimsoll_placement.score.worth import (
 )
 from plimsoll_placement.state.ledger import Ledger
 
-LEFT_OUT: Final = LeftOut(
-    job={
-        "name": "added where a job's next replica depends on those before",
-        "part_of": "says whose part it is, and asks for nothing",
-        "roles": "the signatures of the requested role and of companions are added",
-        "sequence": "only orders requests",
-        "urgency_milli": "only orders requests",
-        "preferred_level": "added where the request must keep within it",
-        "crossing_percent": "only decides which type is tried first",
-        "running": "what is still held is in the ledger",
-        "pinned": "nothing is requested for pinned jobs",
-        "restart_seconds": "only decides which nodes are tried first",
-        "checkpoint_seconds": "only decides which nodes are tried first",
-        "payback_seconds": "only counts where the job itself gives way",
-    },
-    role={
-        "name": "no room depends on it",
-        "counts": "the request says how many replicas it is for",
-        "yields": "the request says which type it is for",
-        "mixable": "the request says which type it is for",
-        "wanted_milli": "only decides how many replicas are requested",
-        "wanted_count": "only decides how many replicas are requested",
-        "fineness": "only decides how many replicas are requested",
-        "uncapped_draw_milli": "plans go by the draw of the shape",
-        "load_nano": "only decides which replicas share a GPU, once all are placed",
-        "spot_percent": "counts of companions only, and is added with them",
-        "required_level": "counts of companions only, and is added with them",
-    },
-)
-"""What does not decide whether there is room for a request."""
-
-
-class Claim(Enum):
-    """What a job may take: what is free, what lower priorities hold as well, or its queue's due."""
-
-    FREE = auto()
-    PRIORITY = auto()
-    GUARANTEE = auto()
-
 
 def greedy_placements(problem: Problem) -> dict[JobName, Assignments]:
     """Sound placements for as many jobs as greedy finds room for."""
@@ -87,6 +49,10 @@ class Greedy:
         self.ledger = ledger
         self.weights = problem.priority_weight
         self.order = sorted(problem.jobs, key=admission_order)
+        self.ages = [tuple(peers) for _, peers in itertools.groupby(self.order, key=_age)]
+        """The same by age: jobs that are equal in all but their names."""
+        memory = problem.memory
+        self._kinds = Kinds() if memory is None else memory.part(Kinds)
         self._unplaceable: dict[Hashable, None] = {}
         """Kinds of requests that found no room, in the order in which they were tried."""
         self._grown: list[tuple[Job, Assignments]] = []
@@ -94,39 +60,87 @@ class Greedy:
     @classmethod
     def over_what_runs(cls, problem: Problem, number: int = 0) -> "Greedy":
         """A run over the ledger of a number, which holds what runs and may stay."""
-        kept = Keeping() if problem.memory is None else problem.memory.part(Keeping)
-        return cls(problem, kept.ledger(problem, number))
+        memory = problem.memory
+        kept = Keeping() if memory is None else memory.part(Keeping)
+        found = cls(problem, kept.ledger(problem, number))
+        if number == 0 and len(found._kinds) > 2 * len(problem.jobs):
+            found._kinds.forget()
+        return found
 
     def complete(self) -> dict[JobName, Assignments]:
         """Claim guarantees, admit by priority (where due, at the expense of others), then grow."""
-        self.place_all(self.order, Claim.GUARANTEE)
-        for priority in self.problem.priorities:
-            of_priority = [job for job in self.order if job.priority == priority]
+        self._claim_guarantees()
+        for of_priority in self._by_priority():
             self.place_all(of_priority, Claim.PRIORITY)
         place_again(self.ledger, [job for job in self.order if not job.is_running])
         self.grow()
         return dict(self.ledger.placed)
 
+    def complete_fairly(self) -> Iterator[dict[JobName, Assignments]]:
+        """What is nearly the best plan, completed at nobody's expense; then priority by priority.
+
+        Of each priority those go first that keep their queues in their fair shares: they count
+        twice as much. To make room by priority is coarser than what the plan is made of, and may
+        lose more than it gains.
+        """
+        self._claim_guarantees()
+        self._fill_fairly()
+        yield dict(self.ledger.placed)
+        for of_priority in self._by_priority():
+            self.place_all(of_priority, Claim.PRIORITY)
+            self._fill_fairly()
+            yield dict(self.ledger.placed)
+
+    def _fill_fairly(self) -> None:
+        for of_priority in self._by_priority():
+            self.place_fairly(chain.from_iterable(of_priority))
+            self.place_all(of_priority, Claim.FREE)
+        self.grow()
+
+    def _by_priority(self) -> Iterator[list[tuple[Job, ...]]]:
+        """The ages of each priority, highest first."""
+        for _, ages in itertools.groupby(self.ages, key=lambda peers: peers[0].priority):
+            yield list(ages)
+
+    def _claim_guarantees(self) -> None:
+        """Place jobs of queues that are guaranteed something, as far as it goes."""
+        chains, queues = self.problem.queue_chain, self.problem.queue_by_name
+        owed = {
+            name
+            for name, chain_ in chains.items()
+            if any(queues[each].guaranteed for each in chain_)
+        }
+        mine = (tuple(job for job in peers if job.queue in owed) for peers in self.ages)
+        self.place_all(mine, Claim.GUARANTEE)
+
+    def place_fairly(self, jobs: Iterable[Job]) -> None:
+        """Place those of the jobs that have room, and keep their queues in their fair shares."""
+        for job in jobs:
+            if not self.is_satisfied(job):
+                within = partial(is_within_fair_share, self.ledger, job)
+                self.place_if(job, Claim.FREE, within)
+
     def fill(self) -> dict[JobName, Assignments]:
         """Give what is free to waiting jobs, in order, and the rest to jobs that can grow."""
-        self.place_all(self.order, Claim.FREE)
+        self.place_all(self.ages, Claim.FREE)
         self.grow()
         return dict(self.ledger.placed)
 
     def only_due(self) -> dict[JobName, Assignments]:
         """Stop nothing but for guarantees and overdue jobs; others that wait get what is free."""
-        self.place_all(self.order, Claim.GUARANTEE)
-        self.place_all((job for job in self.order if job.overdue), Claim.PRIORITY)
-        self.place_all(self.order, Claim.FREE)
+        self._claim_guarantees()
+        overdue = (tuple(job for job in peers if job.overdue) for peers in self.ages)
+        self.place_all(overdue, Claim.PRIORITY)
+        self.place_all(self.ages, Claim.FREE)
         self._grow(job for job in self.order if not job.is_running)
         return dict(self.ledger.placed)
 
-    def place_all(self, jobs: Iterable[Job], claim: Claim) -> None:
-        """Place those of the jobs that lack anything.
+    def place_all(self, ages: Iterable[tuple[Job, ...]], claim: Claim) -> None:
+        """Place those of the jobs that lack anything, one age after the other.
 
         Within an age the best go first, but by name where guarantees are claimed: so they count.
         """
-        for _, peers in itertools.groupby(jobs, key=_age):
+        for peers in ages:
             waiting = [job for job in peers if not self.is_satisfied(job)]
             if len(waiting) > 1 and claim is not Claim.GUARANTEE:
                 waiting = best_first(self.ledger, waiting)
@@ -136,9 +150,9 @@ class Greedy:
     def is_satisfied(self, job: Job) -> bool:
         """Whether a job needs nothing more before the others have had their turn."""
         placed = self.ledger.placed.get(job.name, ())
-        if job.pinned or (job.gang and placed):
-            return True
-        return not job.gang and all(missing(role, placed) == 0 for role in job.roles)
+        if job.pinned or job.gang:
+            return job.pinned or bool(placed)
+        return all(missing(role, placed) == 0 for role in job.roles)
 
     def place(self, job: Job, claim: Claim) -> None:
         """Place a job: a gang at its least size, a service up to what is wanted."""
@@ -190,15 +204,11 @@ class Greedy:
 
     def _cheapest_types(self, job: Job, role: Role, placed: Assignments) -> list[GpuType]:
         """The GPU types that can take one more replica, the cheapest for what it adds first."""
-        prices, left = self.ledger.prices(job, role), max(lacking_load(role, placed), 1)
+        left = max(lacking_load(role, placed), 1)
 
         def price(gpu_type: GpuType) -> tuple[float, int]:
-            cheapest = min(
-                int(prices[device_pool.rows].min())
-                for device_pool in self.ledger.device_pools[gpu_type]
-            )
             adds = max(min(role.carries(gpu_type), left), 1)
-            return cheapest / adds, -adds
+            return self.ledger.cheapest(job, role, gpu_type) / adds, -adds
 
         kinds = [kind for kind in role.yields if kind in self.ledger.device_pools]
         return sorted(kinds, key=lambda kind: (*price(kind), kind))
@@ -211,7 +221,7 @@ class Greedy:
         owed = self.ledger.within_guarantee(request.job.queue, request.gpu_type, request.gpu_milli)
         if claim is Claim.GUARANTEE and not owed:
             return None
-        kind = _kind(request, claim)
+        kind = self._kinds.of(request, claim)
         if kind in self._unplaceable:
             return None
         assignments = place(self.ledger, request)
@@ -261,13 +271,11 @@ class Greedy:
     def _grow_to(self, job: Job, wanted: int) -> bool:
         """Add replicas up to `wanted` if that is worth it; return whether it was done."""
         role, before = job.roles[0], self.ledger.placed[job.name]
-        weight = self.weights[job.priority]
-        worth_before = worth(self.problem, job, before, weight)
         more = tuple(range(job.size(before), wanted))
         request = Request(job, role, before[0].gpu_type, more)
         # Where the other replicas may be depends on where the gang is.
         depends = job.required_level is not None or 0 < job.spot_percent < WHOLE_PERCENT
-        kind = (_kind(request, Claim.FREE), job.name if depends else "")
+        kind = (self._kinds.of(request, Claim.FREE), job.name if depends else "")
         added = None if kind in self._unplaceable else place(self.ledger, request)
         if added is None:
             self._unplaceable[kind] = None
@@ -275,6 +283,8 @@ class Greedy:
         after = (*before, *added)
         loss = weighed_loss(self.problem, job, before, after)
         gain = weighed_gain(self.problem, job, before, after)
+        weight = self.weights[job.priority]
+        worth_before = worth(self.problem, job, before, weight)
         is_better = worth(self.problem, job, after, weight) > worth_before
         if is_better and pays(self.problem, gain, loss):
             self._grown.append((job, added))
@@ -283,31 +293,19 @@ class Greedy:
         return False
 
 
-def _age(job: Job) -> tuple[int, bool, int, int]:
-    """The admission order without the name: jobs that are equal in it came at the same time."""
-    return admission_order(job)[:-1]
-
-
-def _kind(request: Request, claim: Claim) -> Hashable:
-    """Requests of one kind fail alike, as long as nothing becomes free.
-
-    Where only part of a job may be on spot nodes, its next replica depends on the earlier ones.
-    """
-    job, role = request.job, request.role
-    depends = not job.gang and 0 < job.spot_percent < WHOLE_PERCENT
-    return (
-        claim,
-        job.preferred_level if request.inside else None,
-        request.gpu_type,
-        len(request.replicas),
-        job.signature(LEFT_OUT),
-        role.signature(LEFT_OUT),
-        tuple(_companion(each) for each in job.companions),
-        job.name if depends else "",
+def is_within_fair_share(ledger: Ledger, job: Job) -> bool:
+    """Whether no queue of the job's holds more than its fair share of a type that the job has."""
+    kinds = {assignment.gpu_type for assignment in ledger.placed[job.name]}
+    queues = (
+        ledger.problem.queue_by_name[name] for name in ledger.problem.queue_chain.get(job.queue, ())
+    )
+    return all(
+        ledger.queue_used[queue.name, kind] <= queue.fair[kind]
+        for queue in queues
+        for kind in kinds & queue.fair.keys()
     )
 
 
-def _companion(role: Role) -> Hashable:
-    """All of a companion that decides whether there is room for its gang."""
-    limits = role.counts, role.spot_percent, role.required_level
-    return role.signature(LEFT_OUT), tuple(role.yields), limits
+def _age(job: Job) -> tuple[int, bool, int, int]:
+    """The admission order without the name: jobs that are equal in it came at the same time."""
+    return admission_order(job)[:-1]

@@ -36,11 +36,11 @@ class Keeping:
 
     def _turn_to(self, problem: Problem, jobs: Sequence[Job]) -> None:
         """Work out what jobs may keep that are not as they were, nor where they run."""
-        changed = {problem.nodes[row].name for row in changed_rows(self._nodes, problem.nodes) or ()}
-        is_known = len(self._nodes) == len(problem.nodes)
+        rows = changed_rows(self._nodes, problem.nodes)
+        changed = {problem.nodes[row].name for row in rows or ()}
         kept: dict[JobName, tuple[Job, Assignments]] = {}
         for job in jobs:
-            known = self._kept.get(job.name) if is_known else None
+            known = self._kept.get(job.name) if rows is not None else None
             if known is None or known[0] is not job or _is_on(job, changed):
                 known = job, _kept(problem, job)
             kept[job.name] = known
@@ -69,7 +69,9 @@ class Keeping:
 
     def _holds(self, ledger: Ledger, was: Job, job: Job) -> bool:
         """Whether a ledger holds what a job may keep, as if it had just taken it."""
-        if not _counts_as(was, job) or any(_takes_a_part(role.shape.gpu_milli) for role in job.roles):
+        if not _counts_as(was, job) or any(
+            _takes_a_part(role.shape.gpu_milli) for role in job.roles
+        ):
             return False
         placed, kept = ledger.placed[job.name], self._kept[job.name][1]
         return placed == kept or (len(placed) == len(kept) and set(placed) == set(kept))

@@ -10,7 +10,8 @@ from collections.abc import Hashable, Iterator
 from functools import cached_property
 from itertools import chain, groupby
 
-from plimsoll_placement.heuristics.greedy import LEFT_OUT, Greedy
+from plimsoll_placement.heuristics.greedy import Greedy
+from plimsoll_placement.heuristics.kinds import LEFT_OUT
 from plimsoll_placement.model import Job, Placements
 from plimsoll_placement.placing.place import Request
 from plimsoll_placement.preemption.departures import Payable

@@ -28,6 +28,7 @@ SHARE_AT_ONCE = 0.025
 """The share of the total time that one neighbourhood may take; more time allows larger ones."""
 
 LEAST_TRIES = 6 * len(KINDS)
+FEWEST_TRIES = 10
 IDLE_SHARE = 0.3
 """The search ends when this many tries in a row and this share of the time yield nothing."""
 
@@ -56,6 +57,10 @@ class Search:
         self._rng = Random(0)  # noqa: S311 - a search, not a secret
         self._arms = [Arm() for _ in KINDS]
         self._overhead = (len(problem.nodes) + len(problem.jobs)) / THINGS_PER_SECOND
+
+    def is_worth(self, seconds: float) -> bool:
+        """Whether there is time for enough neighbourhoods for one to help."""
+        return seconds > FEWEST_TRIES * self._overhead
 
     def run(self, seconds: float, bound: Score) -> None:
         """Search until the time is up, the bound is reached, or nothing has helped for a while."""

@@ -5,8 +5,8 @@ thousandths, so that the columns are of similar magnitude.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from math import floor
 
 from plimsoll_placement.classes.job_classes import JobClass, Stay
@@ -52,7 +52,8 @@ class Service:
 class Shares:
     """The columns of one job class; only services have a `service`.
 
-    `whole` is the row that holds how many gangs of the class run, if there is one.
+    `whole` is the row that holds how many gangs of the class run, if there is one. `in_option` are
+    those for how many do by an option, by its first column, where that does not follow.
     """
 
     job_class: JobClass
@@ -60,6 +61,7 @@ class Shares:
     stays: tuple[tuple[Stay, Column], ...]
     service: Service | None = None
     whole: Row | None = None
+    in_option: Mapping[Column, Row] = field(default_factory=dict[Column, Row])
 
     def by_option(self) -> list[tuple[Way, ...]]:
         """The ways of each option together."""
@@ -100,7 +102,7 @@ def _stays(program: Program, job_class: JobClass) -> tuple[tuple[Stay, Column], 
 
 def _gangs(program: Program, job_class: JobClass, options: tuple[Option, ...]) -> Shares:
     size = float(job_class.size)
-    stays, ways = _stays(program, job_class), list[Way]()
+    stays, ways, rows = _stays(program, job_class), list[Way](), dict[Column, Row]()
     for option in options:
         own = [_gang_way(program, option, node_class, size) for node_class in option.node_classes]
         for place, segment in enumerate(option.segments):
@@ -108,9 +110,12 @@ def _gangs(program: Program, job_class: JobClass, options: tuple[Option, ...]) -
             runs = [(way.count, -float(segment.steps)) for way in own]
             program.at_most([*grown, *runs], 0.0)
         ways += own
+        if size > 1 and len(own) > 1 and (stays or len(options) > 1):
+            row = program.at_most([(way.count, 1.0) for way in own], size)
+            rows |= {} if row is None else {own[0].count: row}
     counts = [way.count for way in ways] + [column for _, column in stays]
     whole = program.at_most([(column, 1.0) for column in counts], size)
-    return Shares(job_class, tuple(ways), stays, whole=whole)
+    return Shares(job_class, tuple(ways), stays, whole=whole, in_option=rows)
 
 
 def _gang_way(program: Program, option: Option, node_class: int, size: float) -> Way:

@@ -23,7 +23,7 @@ NEARLY = 1e-4
 HALF = 0.5
 STEPS_GPUS = (128, 32, 8, 0)
 """Gangs of at least so many GPUs are decided in each dive."""
-SERVICE_GPUS = 8
+SERVICE_GPUS = 32
 """Services count as gangs of this many, so that small gangs can make up for them."""
 
 
@@ -64,17 +64,30 @@ class _Jobs:
     def decide(self, fluid: Fluid, values: Sequence[float], *, is_last: bool) -> None:
         """Let the nearest whole number run, and as many in each way, most where most of them is.
 
-        In the last dive no more than that: nobody is left who could give way.
+        In the last dive no more than that of what is split: nobody is left who could give way.
         """
         ways = self._ways()
         running = [_sum(values, columns) for columns in ways]
-        whole = floor(sum(running) + HALF)
+        whole = floor(sum(running) + self._rounding(fluid))
+        is_open = self._is_bound_to_shares or (is_last and not self.is_whole(values))
         if self.shares.whole is not None:
-            fluid.climber.narrow_row(self.shares.whole, 0.0 if is_last else whole, whole)
+            fluid.climber.narrow_row(self.shares.whole, 0.0 if is_open else whole, whole)
         for columns, most in zip(ways, _shared(running, whole), strict=True):
-            least = most if len(columns) == 1 and not (is_last or self._is_bound_to_shares) else 0
+            row = self.shares.in_option.get(columns[0])
+            if row is not None:
+                fluid.climber.narrow_row(row, 0.0 if is_open else most, most)
+            least = most if len(columns) == 1 and not is_open else 0
             for column in columns:
                 fluid.climber.narrow_column(column, float(least), float(most))
+
+    def _rounding(self, fluid: Fluid) -> float:
+        """What is added before rounding down: of services that others give way for, they get all.
+
+        Replicas are small, and what they serve is lost to a level above that of others.
+        """
+        job, priorities = self.shares.job_class.job, fluid.relaxed.problem.priorities
+        is_last = job.priority == priorities[-1] and len(priorities) > 1
+        return HALF if job.gang or is_last else 1 - NEARLY
 
     @property
     def _is_bound_to_shares(self) -> bool:

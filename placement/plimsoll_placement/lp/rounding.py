@@ -1,9 +1,11 @@
 """From a fluid to whole jobs on nodes.
 
-What stays is taken first. Then whole jobs get the options that the program gives them, the pods
-hardest to place first; then those that it splits, the important first; greedy completes the rest.
+What stays is taken first. Then whole jobs get the options that the program gives them, those on
+scarce GPU types before others, and the pods hardest to place first; then those that it splits, the
+important first; greedy completes the rest.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -12,16 +14,20 @@ from math import floor
 from plimsoll_placement.heuristics.greedy import Greedy
 from plimsoll_placement.lp.columns import Shares, Way
 from plimsoll_placement.lp.fluid import Fluid
-from plimsoll_placement.model import Assignments, Job, JobName
+from plimsoll_placement.model import Assignments, GpuType, Job, JobName
 from plimsoll_placement.placing.place import Request, hardest_first, place
 from plimsoll_placement.placing.retention import within_spot_share
 from plimsoll_placement.placing.shortfall import free_indices
+from plimsoll_placement.score.score import score
 from plimsoll_placement.state.ledger import Ledger
 
 NEARLY = 1e-4
 """Anything this close to a whole number counts as one."""
 
 HALF = 0.5
+
+SCARCE_SHARE = 0.01
+"""A type is scarce if no more of it is left than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +66,38 @@ def rounded(fluid: Fluid, values: Sequence[float]) -> dict[JobName, Assignments]
         staying = _stay(ledger, own, values)
         for wish in _wishes(own, values, staying):
             (whole if wish.share >= 1.0 else split).append(wish)
-    for wish in sorted(whole, key=lambda wish: wish.order):
+    scarce = _scarce_types(fluid, values)
+    for wish in sorted(whole, key=lambda w: (w.way.option.gpu_type not in scarce, *w.order)):
         _place(ledger, masks, wish)
     for wish in sorted(split, key=lambda wish: wish.importance):
         _place(ledger, masks, wish)
     _leave_spot(ledger)
-    return Greedy(problem, ledger).complete()
+    completed = Greedy(problem, ledger).complete_fairly()
+    return max(completed, key=lambda placements: score(problem, placements))
+
+
+def _scarce_types(fluid: Fluid, values: Sequence[float]) -> set[GpuType]:
+    """The GPU types of which the program leaves next to nothing.
+
+    They come first: all others have the choice between domains, and would take power where these
+    need it.
+    """
+    idle: dict[GpuType, float] = defaultdict(float)
+    there: dict[GpuType, float] = defaultdict(float)
+    relaxed = fluid.relaxed
+    for at in relaxed.node_classes.whole.node_classes:
+        node_class = relaxed.node_classes.node_classes[at]
+        there[node_class.gpu_type] += float(node_class.free_milli.sum())
+    idle.update(there)
+    for own in fluid.shares:
+        for way in own.ways:
+            role = way.option.role
+            pod = role.shape.gpu_milli * role.pods_per_replica
+            idle[way.option.gpu_type] -= pod * sum(values[c] * n for c, n in way.replicas)
+        for stay, column in own.stays:
+            for load in stay.loads:
+                idle[load.gpu_type] -= values[column] * load.pods * load.shape.gpu_milli
+    return {kind for kind, milli in there.items() if idle[kind] <= SCARCE_SHARE * milli}
 
 
 def _stay(ledger: Ledger, own: Shares, values: Sequence[float]) -> set[JobName]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from plimsoll_placement.lp.diving import dived
 from plimsoll_placement.lp.fluid import Fluid, relaxed_over_node_classes
 from plimsoll_placement.lp.rounding import rounded
 from plimsoll_placement.model import Assignments, JobName
@@ -11,7 +12,7 @@ from plimsoll_placement.score.score import score
 from plimsoll_placement.solution import Score
 
 COLUMNS_PER_SECOND = 8_000
-"""The pace of the whole: building, several climbs, rounding."""
+"""The pace of the whole: building, several climbs, diving, rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def solved(problem: Problem, best: Score, bound: Score, seconds: float) -> LpRes
         return LpResult(None, bound, 0.0)
     fluid = Fluid.of(relaxed, seconds)
     values = fluid.best()
-    placements = None if values is None else rounded(fluid, values)
+    placements = None if values is None else rounded(fluid, dived(fluid, values))
     if placements is not None:
         best = max(best, score(problem, placements))
     pairs = zip(bound.levels, fluid.bound(best.levels), strict=True)

@@ -59,13 +59,9 @@ def _second(ledger: Ledger, job: Job) -> int:
 
 def _losses(ledger: Ledger, job: Job, role: Role) -> dict[GpuType, int]:
     """On each available type, what a role's least count costs, less what it yields."""
-    second, prices = _second(ledger, job), ledger.prices(job, role)
-    pods = role.pods_per_replica * max(role.least, 1)
-
-    def loss(gpu_type: GpuType) -> int:
-        cheapest = min(
-            int(prices[device_pool.rows].min()) for device_pool in ledger.device_pools[gpu_type]
-        )
-        return cheapest * pods - second * role.yields[gpu_type][0]
-
-    return {kind: loss(kind) for kind in role.yields if kind in ledger.device_pools}
+    second, pods = _second(ledger, job), role.pods_per_replica * max(role.least, 1)
+    return {
+        kind: ledger.cheapest(job, role, kind) * pods - second * role.yields[kind][0]
+        for kind in role.yields
+        if kind in ledger.device_pools
+    }

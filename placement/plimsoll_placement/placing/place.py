@@ -148,6 +148,8 @@ def place_alone(ledger: Ledger, request: Request) -> Assignments | None:
 def _place_together(ledger: Ledger, request: Request) -> Assignments | None:
     for spot_pods in _spot_allowances(ledger, request):
         field = _field(ledger, request, spot=spot_pods > 0)
+        if spot_pods >= request.pods > int(field.room.sum()):
+            return None  # with spot nodes there is too little, without them there is less
         placed = _of_role(ledger, request)
         for part in parts(
             ledger, request.job, field, placed, pods=request.pods, inside=request.inside

@@ -201,30 +201,34 @@ class NodePreemption:
         priorities[missing == 0] = -1
         return device_pool.rows[keep], rooms[keep], priorities, missing
 
+    @property
+    def _floor(self) -> int | None:
+        """The priority below which all may yield; None if it does not matter."""
+        return None if self.reclaim else self.request.job.priority
+
     @cached_property
     def _could(self) -> Ints:
         """The milli-GPUs that could be freed on each node, by preempting up to each priority."""
-        occupancy = self.ledger.occupancy
-        if self.reclaim:
-            return np.cumsum(occupancy.milli, axis=0)
-        return occupancy.could(self.request.job.priority)
+        return self.ledger.occupancy.could(self._floor)
 
     @cached_property
-    def _could_draw(self) -> Ints:
-        """The draw of all that could be freed on each node, in milli-GPUs in typical use."""
-        occupancy = self.ledger.occupancy
-        if self.reclaim:
-            return occupancy.draw.sum(axis=0)
-        return occupancy.could_draw(self.request.job.priority)
+    def _could_power(self) -> Ints:
+        """The milliwatts that each node's domains would have left if all that could yield did."""
+        ledger, floor = self.ledger, self._floor
+
+        def make() -> Ints:
+            left = ledger.power.left_without(ledger.occupancy.could_draw(floor))
+            return left[ledger.power.domains].min(axis=1)
+
+        return ledger.occupancy.derived(("power", floor), make)
 
     def _is_powered(self, rows: Ints) -> NDArray[np.bool_]:
         """Whether each row would power a pod if everything that could yield in its domains did."""
         power = self.ledger.power
         if not power.names:
             return np.ones(len(rows), dtype=np.bool_)
-        left = power.left_without(self._could_draw)
         needed = self.request.role.shape.draw_milli * power.busy[rows] // WHOLE_GPU_MILLI
-        return left[power.domains[rows]].min(axis=1) >= needed
+        return self._could_power[rows] >= needed
 
 
 def _by_domain(domains: Ints, rooms: Ints, pods: int) -> list[Ints]:

@@ -7,11 +7,12 @@ several roles.
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, GpuType, Job, Role
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, GpuType, Job, JobName, Role
 from plimsoll_placement.score.worth import held_milli
 from plimsoll_placement.state.device_pool import DevicePool, Ints
 from plimsoll_placement.state.ledger import Held, Ledger
@@ -123,19 +124,69 @@ class Table:
         return np.unique(owners[~self.gone[owners]]).tolist()
 
 
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What could move together, with its columns but for its kind; None: it is not on one node."""
+
+    assignments: Assignments
+    held: Sequence[Held]
+    columns: Sequence[int] | None
+
+
+class _Units:
+    """The units of each job, from one ledger to the next, by the very devices that it holds."""
+
+    def __init__(self) -> None:
+        self._known: dict[JobName, tuple[Job, int, Sequence[_Unit]]] = {}
+
+    def of(self, ledger: Ledger, job: Job, assignments: Assignments) -> Sequence[_Unit]:
+        """What could move together of a job that may move."""
+        lowest = ledger.problem.priorities[-1]
+        known = self._known.get(job.name)
+        if (
+            known is not None
+            and known[0] is job
+            and known[1] == lowest
+            and _holds_the_same(ledger, job, assignments, known[2])
+        ):
+            return known[2]
+        found = [
+            _Unit(unit, held, _columns(ledger, job, unit, held))
+            for unit in _units(job, assignments)
+            for held in ([pod for each in unit for pod in ledger.devices_of(job, each)],)
+        ]
+        self._known[job.name] = job, lowest, found
+        return found
+
+
+def _holds_the_same(
+    ledger: Ledger, job: Job, assignments: Assignments, units: Sequence[_Unit]
+) -> bool:
+    if sum(len(unit.assignments) for unit in units) != len(assignments):
+        return False
+    now = (pod for each in assignments for pod in ledger.devices_of(job, each))
+    was = (pod for unit in units for pod in unit.held)
+    return all(a is b for a, b in zip_longest(now, was))
+
+
 def tables_of(ledger: Ledger) -> Mapping[GpuType, Sequence[Table]]:
     """The tenants of a ledger as they are now, by GPU type."""
     pools = [pool for of_type in ledger.device_pools.values() for pool in of_type]
     tables, kinds = {id(pool): Table(pool) for pool in pools}, _Kinds()
-    for job, unit in _units(ledger):
-        held = [pod for each in unit for pod in ledger.devices_of(job, each)]
-        columns = _columns(ledger, job, unit, held)
-        if columns is not None:
-            kind, table = kinds.of(job, unit), tables[id(held[0].device_pool)]
-            row = int(table.pool.rows[held[0].position])
-            tenant = Tenant(len(table.tenants), job, unit, row, columns[LOSS], kind)
-            devices = [device for pod in held for device in pod.devices]
-            table.add(tenant, (*columns, kind), devices)
+    memory = ledger.problem.memory
+    units = _Units() if memory is None else memory.part(_Units)
+    for name, assignments in ledger.placed.items():
+        job = ledger.problem.job_by_name[name]
+        if job.pinned or job.companions:
+            continue
+        for unit in units.of(ledger, job, assignments):
+            if unit.columns is not None:
+                kind, table = kinds.of(job, unit.assignments), tables[id(unit.held[0].device_pool)]
+                row = int(table.pool.rows[unit.held[0].position])
+                loss = unit.columns[LOSS]
+                tenant = Tenant(len(table.tenants), job, unit.assignments, row, loss, kind)
+                devices = [device for pod in unit.held for device in pod.devices]
+                table.add(tenant, (*unit.columns, kind), devices)
     by_type: dict[GpuType, list[Table]] = defaultdict(list)
     for table in tables.values():
         if table.tenants:
@@ -144,14 +195,12 @@ def tables_of(ledger: Ledger) -> Mapping[GpuType, Sequence[Table]]:
     return by_type
 
 
-def _units(ledger: Ledger) -> Iterator[tuple[Job, Assignments]]:
-    """What could move together, whether or not it is on one node."""
-    for name, assignments in ledger.placed.items():
-        job = ledger.problem.job_by_name[name]
-        if job.gang and not job.pinned and not job.companions:
-            yield job, assignments
-        elif not job.gang and not job.pinned:
-            yield from ((job, (assignment,)) for assignment in assignments)
+def _units(job: Job, assignments: Assignments) -> Iterator[Assignments]:
+    """What could move together of a job, whether or not it is on one node."""
+    if job.gang:
+        yield assignments
+    else:
+        yield from ((assignment,) for assignment in assignments)
 
 
 def _columns(

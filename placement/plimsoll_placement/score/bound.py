@@ -207,9 +207,7 @@ def _here(problem: Problem) -> dict[tuple[NodeName, GpuType], int]:
     return here
 
 
-def _supply(
-    problem: Problem, here: Mapping[tuple[NodeName, GpuType], int]
-) -> dict[GpuType, int]:
+def _supply(problem: Problem, here: Mapping[tuple[NodeName, GpuType], int]) -> dict[GpuType, int]:
     """Milli-GPUs by type: what each node has, or what pinned jobs hold there if that is more."""
     held: dict[tuple[NodeName, GpuType], int] = defaultdict(int)
     for job in problem.jobs:

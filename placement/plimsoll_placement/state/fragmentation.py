@@ -9,11 +9,21 @@ that only rare pods are small enough for. A GPU type that pods are bound to has 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from functools import cached_property
 
 import numpy as np
 
-from plimsoll_placement.model import WHOLE_GPU_MILLI, Arrival, GpuType, Role, Shape
+from plimsoll_placement.model import (
+    WHOLE_GPU_MILLI,
+    Arrival,
+    GpuType,
+    Job,
+    JobName,
+    Node,
+    Role,
+    Shape,
+)
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.arrivals import PodKind
 from plimsoll_placement.state.device_pool import DevicePool, Ints
@@ -61,9 +71,9 @@ class Fragmentation:
     @cached_property
     def _came(self) -> tuple[Arrival, ...]:
         """All pods that came, past and present."""
-        roles = (role for job in self._problem.jobs for role in job.roles)
-        present = arrivals(role for role in roles if role.shape.gpu_milli)
-        return *self._problem.past, *present
+        memory = self._problem.memory
+        present = _Present() if memory is None else memory.part(_Present)
+        return *self._problem.past, *present.of(self._problem.jobs)
 
     def _of(self, gpu_type: GpuType) -> Prospects:
         known = self._prospects.get(gpu_type)
@@ -76,18 +86,79 @@ class Fragmentation:
         for arrival in self._came:
             if gpu_type in arrival.gpu_types:
                 came[_kind(arrival.shape)] += arrival.pods
-        nodes = [n for n in self._problem.nodes if any(d.gpu_type == gpu_type for d in n.devices)]
-        cpu = sum(node.cpu_millis for node in nodes)
-        memory = sum(node.memory_bytes for node in nodes) // MIB
-        return Prospects(came, yardstick(came, cpu_millis=cpu, memory_mib=memory))
+        memory = self._problem.memory
+        there = _There() if memory is None else memory.part(_There)
+        cpu, bytes_ = there.of(self._problem.nodes).get(gpu_type, (0, 0))
+        return Prospects(came, yardstick(came, cpu_millis=cpu, memory_mib=bytes_ // MIB))
+
+
+class _There:
+    """The CPU and memory of the nodes with each GPU type, for the nodes last asked for."""
+
+    def __init__(self) -> None:
+        self._nodes: tuple[Node, ...] | None = None
+        self._found: dict[GpuType, tuple[int, int]] = {}
+
+    def of(self, nodes: tuple[Node, ...]) -> Mapping[GpuType, tuple[int, int]]:
+        """By GPU type: millicores and bytes."""
+        if nodes is not self._nodes:
+            found: dict[GpuType, tuple[int, int]] = {}
+            for node in nodes:
+                for kind in {devices.gpu_type for devices in node.devices}:
+                    cpu, memory = found.get(kind, (0, 0))
+                    found[kind] = cpu + node.cpu_millis, memory + node.memory_bytes
+            self._nodes, self._found = nodes, found
+        return self._found
+
+
+class _Present:
+    """The pods that jobs came with, counted from one problem to the next."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[JobName, Job] = {}
+        self._pods: Counter[_Came] = Counter()
+
+    def of(self, jobs: Iterable[Job]) -> tuple[Arrival, ...]:
+        """What these jobs came with, in an order that does not depend on those before."""
+        now = {job.name: job for job in jobs}
+        for name, job in self._jobs.items():
+            if now.get(name) is not job:
+                self._count(job, -1)
+        for name, job in now.items():
+            if self._jobs.get(name) is not job:
+                self._count(job, 1)
+        self._jobs = now
+        came = sorted((each for each in self._pods.items() if each[1]), key=_by_size)
+        return tuple(Arrival(shape, types, pods) for (shape, types), pods in came)
+
+    def _count(self, job: Job, times: int) -> None:
+        for role in job.roles:
+            if role.shape.gpu_milli:
+                self._pods[_came(role)] += times * _pods(role)
 
 
 def arrivals(roles: Iterable[Role]) -> tuple[Arrival, ...]:
     """The pods that roles came with, each at its least size; like ones form one arrival."""
-    came: Counter[tuple[Shape, frozenset[GpuType]]] = Counter()
+    came: Counter[_Came] = Counter()
     for role in roles:
-        came[role.shape, frozenset(role.yields)] += max(role.least, 1) * role.pods_per_replica
+        came[_came(role)] += _pods(role)
     return tuple(Arrival(shape, types, pods) for (shape, types), pods in came.items())
+
+
+_Came = tuple[Shape, frozenset[GpuType]]
+
+
+def _came(role: Role) -> _Came:
+    return role.shape, frozenset(role.yields)
+
+
+def _pods(role: Role) -> int:
+    return max(role.least, 1) * role.pods_per_replica
+
+
+def _by_size(entry: tuple[_Came, int]) -> tuple[object, ...]:
+    shape, types = entry[0]
+    return *astuple(shape), *sorted(types)
 
 
 def _kind(shape: Shape) -> PodKind:

@@ -91,6 +91,7 @@ class Ledger:
         self.rank: Ints = _name_rank(problem)
         self._domains: dict[int, Ints] = {}
         self._prices: dict[tuple[int, ...], Ints] = {}
+        self._cheapest: dict[tuple[int | str, ...], int] = {}
         self._eligible: dict[int, NDArray[np.bool_]] = {}
 
     def turn_to(self, problem: Problem) -> bool:
@@ -109,6 +110,7 @@ class Ledger:
             self._turn_node(row, was, now)
         if any(price_class(was) != price_class(now) for _, was, now in pairs):
             self._prices.clear()
+            self._cheapest.clear()
             self.__dict__.pop("_price_classes", None)
         self.power.turn_to(problem)
         self.fragmentation = Fragmentation(problem)
@@ -166,6 +168,16 @@ class Ledger:
             examples, of_node = self._price_classes
             prices = [pod_price(self.problem, job, role, node) for node in examples]
             known = self._prices[key] = np.array(prices, dtype=np.int64)[of_node]
+        return known
+
+    def cheapest(self, job: Job, role: Role, gpu_type: GpuType) -> int:
+        """What a pod of a role costs on the cheapest node with a GPU type, which must exist."""
+        key = *price_key(job, role), gpu_type
+        known = self._cheapest.get(key)
+        if known is None:
+            prices = self.prices(job, role)
+            known = min(int(prices[pool.rows].min()) for pool in self.device_pools[gpu_type])
+            self._cheapest[key] = known
         return known
 
     @cached_property

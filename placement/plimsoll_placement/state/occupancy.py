@@ -1,7 +1,7 @@
 """Which jobs are on which node, and how much could be freed there by priority."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,11 @@ class Occupancy:
         self.spare_draw: Ints = np.zeros_like(self.milli)
         self._spare: dict[JobName, tuple[tuple[int, int, int], ...]] = {}
         self._pods: dict[int, dict[JobName, int]] = defaultdict(dict)
+        self._derived: dict[Hashable, Ints] = {}
 
     def move_in(self, job: Job, row: int, milli: int, draw_milli: int) -> None:
         """Count one more pod of a job on a node, with the devices and draw it takes."""
+        self._derived.clear()
         pods = self._pods[row]
         pods[job.name] = pods.get(job.name, 0) + 1
         self.milli[self.rank[job.priority], row] += milli
@@ -40,6 +42,7 @@ class Occupancy:
 
     def move_out(self, job: Job, row: int, milli: int, draw_milli: int) -> None:
         """Count one pod less."""
+        self._derived.clear()
         pods = self._pods[row]
         pods[job.name] -= 1
         if not pods[job.name]:
@@ -49,6 +52,7 @@ class Occupancy:
 
     def grown(self, job: Job, beyond: Iterable[tuple[int, int, int]]) -> None:
         """Set what a gang has beyond its least size: by pod, a node, what it takes and draws."""
+        self._derived.clear()
         rank, beyond = self.rank[job.priority], tuple(beyond)
         for row, milli, draw_milli in self._spare.pop(job.name, ()):
             self.spare[rank, row] -= milli
@@ -59,18 +63,38 @@ class Occupancy:
         if beyond:
             self._spare[job.name] = beyond
 
-    def could(self, priority: int) -> Ints:
+    def derived(self, key: Hashable, make: Callable[[], Ints]) -> Ints:
+        """What is made of all this, remembered by its key until a pod moves in or out."""
+        found = self._derived.get(key)
+        if found is None:
+            found = self._derived[key] = make()
+        return found
+
+    def could(self, priority: int | None) -> Ints:
         """Milli-GPUs that each priority and those below could give up for a job of `priority`.
 
         By priority, lowest first, and node: everything below it, and of its own what is spare.
+        Without a priority: everything.
         """
-        rank = self.rank[priority]
-        return np.cumsum(np.vstack([self.milli[:rank], self.spare[rank]]), axis=0)
 
-    def could_draw(self, priority: int) -> Ints:
+        def make() -> Ints:
+            if priority is None:
+                return np.cumsum(self.milli, axis=0)
+            rank = self.rank[priority]
+            return np.cumsum(np.vstack([self.milli[:rank], self.spare[rank]]), axis=0)
+
+        return self.derived(("milli", priority), make)
+
+    def could_draw(self, priority: int | None) -> Ints:
         """What all of that draws on each node."""
-        rank = self.rank[priority]
-        return self.draw[:rank].sum(axis=0) + self.spare_draw[rank]
+
+        def make() -> Ints:
+            if priority is None:
+                return self.draw.sum(axis=0)
+            rank = self.rank[priority]
+            return self.draw[:rank].sum(axis=0) + self.spare_draw[rank]
+
+        return self.derived(("draw", priority), make)
 
     def on(self, row: int) -> list[JobName]:
         """The jobs on a node."""

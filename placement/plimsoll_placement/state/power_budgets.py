@@ -66,8 +66,9 @@ class Power:
     def left_without(self, draw_milli: Ints) -> Ints:
         """What each domain would have left if pods that draw this much on each node were gone."""
         left, freed = self.left.copy(), draw_milli * self.busy // WHOLE_GPU_MILLI
-        for column in self.domains.T:
-            np.add.at(left, column, freed)
+        busy = np.flatnonzero(freed)
+        for column in self.domains[busy].T:
+            np.add.at(left, column, freed[busy])
         left[-1] = ENDLESS
         return left
 

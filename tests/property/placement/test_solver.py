@@ -9,8 +9,12 @@ from hypothesis import assume, event, example, given, settings
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.heuristics.baseline import with_baseline
-from plimsoll_placement.heuristics.filling import is_within_fair_share
-from plimsoll_placement.heuristics.greedy import Claim, Greedy, greedy_placements
+from plimsoll_placement.heuristics.greedy import (
+    Greedy,
+    greedy_placements,
+    is_within_fair_share,
+)
+from plimsoll_placement.heuristics.kinds import Claim
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score

@@ -10,7 +10,7 @@ from plimsoll.planning.plan import validation
 from plimsoll.planning.quota import reservation
 from plimsoll_placement.classes import job_classes
 from plimsoll_placement.explain import explainer
-from plimsoll_placement.heuristics import greedy
+from plimsoll_placement.heuristics import kinds
 from plimsoll_placement.model import GpuType, Job, JobName, LeftOut, QueueName, Role, Shape
 from support.problems.builders import A100, H100, a_mixable_role, a_training_job, on
 
@@ -66,7 +66,7 @@ OTHER_JOB: Mapping[str, list[Any]] = {
 NOTHING = LeftOut(job={}, role={})
 PLACES = {
     "nothing": NOTHING,
-    "greedy": greedy.LEFT_OUT,
+    "greedy": kinds.LEFT_OUT,
     "job_classes": job_classes.LEFT_OUT,
     "admission": job_classes.LEFT_OUT_OF_ADMISSION,
     "explainer": explainer.LEFT_OUT,

@@ -7,7 +7,8 @@ from hypothesis import given
 
 from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.among_equals import place_again
-from plimsoll_placement.heuristics.greedy import Claim, Greedy, greedy_placements
+from plimsoll_placement.heuristics.greedy import Greedy, greedy_placements
+from plimsoll_placement.heuristics.kinds import Claim
 from plimsoll_placement.model import Arrival, Devices, GpuType, Job, JobName, Queue, Shape
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -119,7 +120,7 @@ def test_a_job_stays_on_the_type_that_it_does_more_on() -> None:
 @given(problems(most_nodes=6, most_jobs=10))
 def test_placing_again_breaks_no_rule_and_costs_nothing(problem: Problem) -> None:
     greedy = Greedy.over_what_runs(problem)
-    greedy.place_all(greedy.order, Claim.FREE)
+    greedy.place_all(greedy.ages, Claim.FREE)
     before = dict(greedy.ledger.placed)
     broken = violations(problem, before)
     place_again(greedy.ledger, [job for job in problem.jobs if not job.is_running])
