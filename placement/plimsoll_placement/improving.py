@@ -5,7 +5,7 @@ linear program gives a bound and a starting point, a model over classes of like 
 if it is not too large, and large-neighbourhood search goes on from there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import plimsoll_placement.lp.solving as linear
@@ -31,7 +31,6 @@ MODEL_SHARE = 0.5
 MOST_JOBS, MOST_COUNTS = 200, 3000
 """The limits of a small problem: jobs, and counts of pods by role and node."""
 
-
 THINGS_PER_SECOND = 5_000
 """How many nodes and jobs can be examined per second before a model is begun."""
 
@@ -44,18 +43,36 @@ class _Progress:
     seconds: float
 
 
+_Step = Callable[[Problem, _Progress], _Progress]
+
+
 def improved(problem: Problem, start: Solution, effort: Effort) -> Solution:
     """A solution no worse than `start`, found within the effort."""
     progress = _Progress(start, effort.deterministic_seconds)
-    for step in _steps(problem):
+    return _improved(problem, progress, _steps(problem), effort.workers)
+
+
+def found_at_first(problem: Problem, start: Solution, effort: Effort) -> Solution | None:
+    """A solution of a large problem that needs no better start; None if greedy has to give one."""
+    before = _Progress(start, effort.deterministic_seconds)
+    progress = _improved_by_fluid(problem, before)
+    if progress.solution.score <= start.score:
+        return None
+    return _improved(problem, progress, [_improved_by_model], effort.workers)
+
+
+def _improved(
+    problem: Problem, progress: _Progress, steps: Sequence[_Step], workers: int
+) -> Solution:
+    for step in steps:
         if progress.solution.outcome is not Outcome.OPTIMAL:
             progress = step(problem, progress)
     if progress.solution.outcome is Outcome.OPTIMAL:
         return progress.solution
-    return _improved_by_neighbourhoods(problem, progress, effort.workers)
+    return _improved_by_neighbourhoods(problem, progress, workers)
 
 
-def _steps(problem: Problem) -> list[Callable[[Problem, _Progress], _Progress]]:
+def _steps(problem: Problem) -> list[_Step]:
     """The searches before the last.
 
     Most services alone are decided by classes as exactly as node by node, and far sooner.

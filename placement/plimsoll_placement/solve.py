@@ -24,6 +24,10 @@ from plimsoll_placement.sharing.seating import with_seats
 from plimsoll_placement.solution import Outcome, Score, Solution
 
 
+MANY = 10_000
+"""So many nodes and jobs make a cluster large."""
+
+
 class Solver:
     """Solves one problem after the other, by one thread; what is as it was costs little.
 
@@ -61,7 +65,7 @@ def solve(problem: Problem, effort: Effort | None = None) -> Solution:
     """
     problem = _with_memory(problem)
     with _no_collection():
-        return _as_it_runs(problem) or _best(*with_greedy(problem), effort or Effort())
+        return _solved(problem, effort or Effort())[1]
 
 
 def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
@@ -82,11 +86,31 @@ def _with_memory(problem: Problem) -> Problem:
     return problem if problem.memory is not None else problem.remembered(Memory())
 
 
-def _lean(problem: Problem, effort: Effort) -> Solution:
-    if (best := _as_it_runs(problem)) is not None:
-        return best
+def _solved(problem: Problem, effort: Effort) -> tuple[Problem, Solution]:
+    """The solution, and the problem with the baseline by which its changes were priced."""
+    found = _as_it_runs(problem) or _from_nothing(problem, effort)
+    if found is not None:
+        return problem, found
     problem, greedy = with_greedy(problem)
-    found = _best(problem, greedy, effort)
+    return problem, _best(problem, greedy, effort)
+
+
+def _from_nothing(problem: Problem, effort: Effort) -> Solution | None:
+    """What a search finds in a large cluster where nothing runs; None if greedy has to begin.
+
+    The linear program finds all that greedy does there, which would take seconds for nothing.
+    """
+    is_large = len(problem.nodes) + len(problem.jobs) >= MANY
+    if not is_large or effort.deterministic_seconds <= 0 or any(j.running for j in problem.jobs):
+        return None
+    from plimsoll_placement.improving import found_at_first  # noqa: PLC0415 - see below
+
+    start = _solution(problem, score(problem, {}), {})
+    return found_at_first(problem, start, effort)
+
+
+def _lean(problem: Problem, effort: Effort) -> Solution:
+    problem, found = _solved(problem, effort)
     placements = without_idle_replicas(problem, found.placements)
     if placements == found.placements or violations(problem, placements):
         return found

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 
 from plimsoll_placement.entitlements import admission_order
 from plimsoll_placement.memory import changed_rows
-from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignment, Assignments, Job, JobName, Node
+from plimsoll_placement.model import (
+    WHOLE_GPU_MILLI,
+    Assignment,
+    Assignments,
+    Job,
+    JobName,
+    Node,
+    NodeName,
+)
 from plimsoll_placement.placing.retention import stayable, within_spot_share
 from plimsoll_placement.placing.shortfall import count, missing
 from plimsoll_placement.problem import Problem
@@ -136,7 +144,7 @@ def _needed(job: Job, stays: Assignments) -> Assignments:
     return tuple(kept)
 
 
-def _is_on(job: Job, names: set[str]) -> bool:
+def _is_on(job: Job, names: set[NodeName]) -> bool:
     return bool(names) and any(not names.isdisjoint(each.nodes) for each in job.running)
 
 

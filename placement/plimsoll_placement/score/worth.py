@@ -3,7 +3,7 @@
 Costs are rounded down one pod at a time, so that the models can add the same coefficients.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -74,6 +74,9 @@ def price_class(node: Node) -> tuple[int, int, int]:
 
 def held_milli(job: Job, assignments: Iterable[Assignment]) -> int:
     """The milli-GPUs that assignments of a job ask for; 0 for a role that it no longer has."""
+    if len(job.roles) == 1:
+        role = job.roles[0]
+        return role.shape.gpu_milli * sum(len(a.nodes) for a in assignments if a.role == role.name)
     requested = {role.name: role.shape.gpu_milli for role in job.roles}
     return sum(requested.get(a.role, 0) * len(a.nodes) for a in assignments)
 
@@ -85,6 +88,8 @@ def least_milli(job: Job) -> int:
 
 def served_milli(job: Job, assignments: Iterable[Assignment]) -> int:
     """Useful milli-GPUs of assignments: by count for a gang, otherwise up to what is wanted."""
+    if len(job.roles) == 1:
+        return _role_served(job.roles[0], _replicas_of(job.roles[0], assignments))
     replicas: dict[tuple[str, GpuType], int] = defaultdict(int)
     for assignment in assignments:
         replicas[assignment.role, assignment.gpu_type] += 1
@@ -93,6 +98,13 @@ def served_milli(job: Job, assignments: Iterable[Assignment]) -> int:
         mine = {kind: n for (name, kind), n in replicas.items() if name == role.name}
         total += _role_served(role, mine)
     return total
+
+
+def _replicas_of(role: Role, assignments: Iterable[Assignment]) -> Mapping[GpuType, int]:
+    kinds = [each.gpu_type for each in assignments if each.role == role.name]
+    if len(set(kinds)) == 1:
+        return {kinds[0]: len(kinds)}
+    return Counter(kinds)
 
 
 def _role_served(role: Role, replicas: Mapping[GpuType, int]) -> int:
@@ -119,8 +131,10 @@ def kept_and_admitted(job: Job, placed: Assignments) -> tuple[int, int]:
 
 def stop_loss(job: Job, placed: Assignments) -> int:
     """Milli-GPU-seconds counted for stops: all of a gang that changes, each replica removed."""
-    if not job.is_running:
+    if not job.running or placed is job.running:
         return 0
+    if not placed:
+        return job.stop_seconds * held_milli(job, job.running)
     stay = set(placed)
     if job.gang:
         same = len(placed) == len(job.running) and all(a in stay for a in job.running)
@@ -155,6 +169,8 @@ def domain_of(problem: Problem, name: NodeName, level: int) -> tuple[str, str]:
 
 def worth(problem: Problem, job: Job, placed: Assignments, weight: int) -> int:
     """One job's share of the last level, in weighted milli-GPU-seconds over the horizon."""
+    if not placed:
+        return -stop_loss(job, placed)
     useful = served_milli(job, placed) * problem.weights.horizon_seconds
     index = problem.node_index
     pods = [(a.role, name) for a in placed for name in a.nodes if name in index]
