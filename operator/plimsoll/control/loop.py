@@ -51,7 +51,7 @@ from plimsoll.snapshots.writing import Moment
 from plimsoll.vocabulary import logs, metrics
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.solution import Solution
+from plimsoll_placement.solution import Outcome, Solution
 
 _log = logs.logger(__name__)
 
@@ -199,7 +199,8 @@ class Loop:
             # What was only advised may no longer hold once advice turns into action.
             self._current.drop_changes()
             result = PlanResult(plan_input, await self._solved(plan_input, spent, writer))
-            self._search.end() if spent == whole else self._search.want()
+            is_whole = spent == whole or result.solution.outcome is Outcome.OPTIMAL
+            self._search.end() if is_whole else self._search.want()
         if result is not None and late is None:
             with counted(TurnPart.RECORD):
                 self._recorder.record(Moment(objects, snapshot.now, spent, result.solution))

@@ -43,6 +43,7 @@ from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPl
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
 from plimsoll.planning.training.batch_choice import better_live_batch, chosen_batch
+from plimsoll.planning.training.success import deciding_pods
 from plimsoll.vocabulary.reasons import Reason
 
 
@@ -257,9 +258,7 @@ def _observed(
     turn: Turn,
     events: tuple[JobEvent, ...],
 ) -> Step:
-    pods = view.pods
-    role = job.spec.success_policy.role
-    deciding = [pod for pod in pods if pod.role == role]
+    pods, deciding = view.pods, deciding_pods(view)
     if deciding and all(pod.phase == "Succeeded" for pod in deciding):
         return _completed(view, status, turn, deciding)
     refused = [pod for pod in pods if is_refused(pod, turn)]

@@ -9,6 +9,7 @@ from plimsoll.api.training_job import TrainingJobStatus
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.training.stopping import restart_seconds
+from plimsoll.planning.training.success import has_succeeded
 from plimsoll.vocabulary import metrics
 from plimsoll.vocabulary.reasons import INADMISSIBLE, TAKEN, Reason
 from plimsoll_placement.model import WHOLE_GPU_MILLI
@@ -77,7 +78,7 @@ def forget_jobs() -> None:
 
 
 def _state(job: JobView) -> JobState:
-    if job.is_over:
+    if job.is_over or has_succeeded(job):
         return "Finished"
     if job.resource.metadata.deletion_timestamp is not None:
         return "Deleting"

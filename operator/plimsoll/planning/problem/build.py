@@ -40,6 +40,7 @@ from plimsoll.planning.serving.target_jobs import (
 )
 from plimsoll.planning.spot.deadlines import SpotRules
 from plimsoll.planning.training.batch_limits import no_batch
+from plimsoll.planning.training.success import has_succeeded
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Feasibility, Lack
 from plimsoll_placement.heuristics.relocation import with_room_on
@@ -311,14 +312,14 @@ def _inadmissible(name: JobName, lack: Lack) -> Hold:
 
 
 def wants_place(view: JobView) -> bool:
-    """Whether a job should run: it is not suspended, finished or being deleted.
+    """Whether a job should run: it is not suspended, being deleted, or done, be it just now.
 
     One that cannot be stopped any more runs on, whatever its user wants.
     """
     resource = view.resource
     if resource.metadata.deletion_timestamp is not None or view.is_over:
         return False
-    return view.stays or not resource.spec.suspend
+    return view.stays or not (resource.spec.suspend or has_succeeded(view))
 
 
 def _unplannable(view: JobView, rules: _Rules) -> Hold | None:

@@ -1,7 +1,8 @@
 """How long the search for a plan may take: as the policy says, or the default.
 
-A large cluster is not searched as a whole for every small change: running jobs stay, the changes
-are planned around them at once, and the whole is searched in the background.
+A cluster is not searched as a whole for every small change, while GPUs that have become free stand
+idle: a plan around it may take as long as it is small, in a large cluster no time at all, and the
+whole is searched in the background.
 """
 
 from dataclasses import replace
@@ -16,7 +17,8 @@ LARGE = 3_000
 otherwise."""
 
 FEW_PERCENT = 5
-"""The share of all jobs that may have changed for a change to count as small."""
+"""The share of all jobs that may have changed for a change to count as small; what became free is
+one even where no job has changed."""
 
 
 def effort(snapshot: Snapshot) -> Effort:
@@ -30,17 +32,21 @@ def effort(snapshot: Snapshot) -> Effort:
 def effort_now(
     whole: Effort, problem: Problem, before: Problem | None, *, large: int = LARGE
 ) -> Effort:
-    """What to spend before the next action: all of it, unless a large cluster changed a little.
+    """What to spend before the next action: of all of it, the share of the jobs that have changed.
 
-    In that case, only what a solution needs that leaves everything else running. `before` is the
-    last problem planned for, as it was expected to become; None if there was none.
+    In a large cluster that changed a little, only what a solution needs that leaves everything else
+    running. `before` is the last problem planned for, as it was expected to become; None if there
+    was none.
     """
-    if before is None or len(problem.nodes) + len(problem.jobs) < large:
+    if before is None or not problem.jobs:
         return whole
-    known = before.job_by_name
+    known, jobs = before.job_by_name, len(problem.jobs)
     changed = sum(has_changed(known.get(job.name), job) for job in problem.jobs)
-    few = changed * 100 <= len(problem.jobs) * FEW_PERCENT
-    return replace(whole, deterministic_seconds=0.0) if few else whole
+    percent = max(FEW_PERCENT, 100 * changed / jobs)
+    if len(problem.nodes) + jobs < large:
+        seconds = whole.deterministic_seconds * percent / 100
+        return replace(whole, deterministic_seconds=seconds) if percent < 100 else whole
+    return whole if percent > FEW_PERCENT else replace(whole, deterministic_seconds=0.0)
 
 
 def has_changed(was: Job | None, job: Job) -> bool:
