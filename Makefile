@@ -33,7 +33,7 @@ REPOSITORY ?= OWNER/REPOSITORY
 IMAGE_SBOM ?= $(DIST)/image-sbom.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo unit test e2e lint format hooks crds monitoring control-plane prometheus browser \
+.PHONY: help demo unit test test-slow e2e lint format hooks crds monitoring control-plane prometheus browser \
 	workload-controllers karpenter keda kueue vendor lock wheel krew chart sbom image-sbom constraints clean
 
 help: ## Say what can be made
@@ -42,14 +42,20 @@ help: ## Say what can be made
 demo: control-plane ## See jobs being planned on a real control plane with 20 GPU nodes
 	$(PYTHON) -m plimsoll_devcluster.demo
 
-unit: export HYPOTHESIS_PROFILE ?= quick
+# The tiers of tests. Each test is in one of `test` and `test-slow`; those that draw examples are in
+# both, and draw eight times as many in the slow one. `unit` is the part of `test` without a cluster.
+unit test: export HYPOTHESIS_PROFILE ?= quick
 # Without its cache of bytecode each process would compile every test again, with pytest's asserts.
-unit: $(INSTALLED) ## Run the tests of pure code, slow ones left out, in under a minute
-	env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest tests/unit tests/property -m 'not slow' \
-		--numprocesses=$(UNIT_WORKERS) --dist=worksteal $(ARGS)
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest
 
-test: control-plane prometheus browser ## Run all tests: unit, property and integration; ARGS="-k word" picks some
-	$(PYTHON) -m pytest --numprocesses=$(WORKERS) $(ARGS)
+unit: $(INSTALLED) ## Run the quick tests of pure code, in under a minute
+	$(PYTEST) tests/unit tests/property -m 'not slow' --numprocesses=$(UNIT_WORKERS) --dist=worksteal $(ARGS)
+
+test: control-plane prometheus browser ## Run all quick tests, in under ten minutes; ARGS="-k word" picks some
+	$(PYTEST) -m 'not slow' --numprocesses=$(WORKERS) $(ARGS)
+
+test-slow: control-plane prometheus browser ## Run the tests that `test` leaves out, and draw more examples
+	$(PYTEST) -m 'slow or hypothesis' --numprocesses=$(WORKERS) $(ARGS)
 
 e2e: $(INSTALLED) ## Install the chart in a kind cluster and run real pods (needs docker, kind, kubectl, helm)
 	$(PYTHON) -m pytest e2e $(ARGS)

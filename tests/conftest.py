@@ -1,7 +1,7 @@
 """What all tests share.
 
 `HYPOTHESIS_PROFILE` says how hard property tests look: `ci` draws the same examples every time,
-`quick` fewer of them (as `make unit` does), `thorough` many new ones.
+`quick` fewer of them (as `make test` does), `thorough` many new ones.
 """
 
 import gc

@@ -3,9 +3,13 @@
 Only objects created since the test began are touched: the cluster may be somebody else's.
 """
 
-from plimsoll_devcluster.api_server import ApiServer
+from http import HTTPStatus
+
+from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
+from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
 
+GROUPS = "/apis"
 GROUP = "/apis/plimsoll.dev/v1alpha1"
 NODES = "/api/v1/nodes"
 PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -28,7 +32,8 @@ EMPTY_SECONDS = 30
 def cluster_objects(api: ApiServer) -> frozenset[str]:
     """Return the paths of all nodes, priority classes, policies for Jobs and objects of ours."""
     # Before 1.36 Kubernetes has no such policies.
-    policies = [each for each in POLICIES if api.exists(each)]
+    served = {resource["name"] for resource in _served(api, ADMISSION)}
+    policies = [each for each in POLICIES if each.rpartition("/")[2] in served]
     collections = [NODES, PRIORITY_CLASSES, *policies, *_our_collections(api, namespace=None)]
     return frozenset(
         f"{collection}/{item['metadata']['name']}"
@@ -50,8 +55,9 @@ def remove_namespace(api: ApiServer, namespace: str) -> None:
     """
     pods = f"/api/v1/namespaces/{namespace}/pods"
     # Workloads first: what stands for an adopted one would be made again.
+    groups = {group["name"] for group in api.get(GROUPS)["groups"]}
     for group, collection in WORKLOADS:
-        if api.exists(f"{group}/{collection}"):
+        if group.split("/")[2] in groups and api.exists(f"{group}/{collection}"):
             api.delete_all(f"{group}/namespaces/{namespace}/{collection}")
     for collection in _our_collections(api, namespace=namespace):
         api.delete_all(collection)
@@ -65,11 +71,19 @@ def remove_namespace(api: ApiServer, namespace: str) -> None:
 
 
 def _our_collections(api: ApiServer, *, namespace: str | None) -> list[str]:
-    if not api.exists(GROUP):
-        return []
     prefix = f"{GROUP}/namespaces/{namespace}" if namespace else GROUP
     return [
         f"{prefix}/{resource['name']}"
-        for resource in api.get(GROUP)["resources"]
+        for resource in _served(api, GROUP)
         if resource["namespaced"] == bool(namespace) and "/" not in resource["name"]
     ]
+
+
+def _served(api: ApiServer, group: str) -> list[Manifest]:
+    """The kinds of a group that are served; none if there is no such group."""
+    try:
+        return api.get(group)["resources"]
+    except ApiServerRefusedError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        return []

@@ -11,6 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 POLL_SECONDS = 0.05
+LONGEST_POLL_SECONDS = 0.25
 PATIENCE = float(os.environ.get("PLIMSOLL_TEST_PATIENCE", "1"))
 
 
@@ -20,16 +21,17 @@ def wait_until(condition: Callable[[], T], *, timeout_seconds: float, what: str)
     Raises TimeoutError, naming `what` was waited for and the last answer.
     """
     patience_seconds = timeout_seconds * PATIENCE
-    deadline = time.monotonic() + patience_seconds
+    begun = time.monotonic()
     while True:
         answer = condition()
         if answer:
             return answer
-        if time.monotonic() > deadline:
+        waited_seconds = time.monotonic() - begun
+        if waited_seconds > patience_seconds:
             raise TimeoutError(
                 f"not within {patience_seconds:g} s: {what} (last answer: {answer!r})"
             )
-        time.sleep(POLL_SECONDS)
+        time.sleep(_poll_seconds(waited_seconds))
 
 
 def wait_for_count(  # noqa: PLR0913 - the condition, its patience, and a callback
@@ -54,3 +56,8 @@ def wait_for_count(  # noqa: PLR0913 - the condition, its patience, and a callba
         elif time.monotonic() - since > patience_seconds:
             raise TimeoutError(f"only {most} of {wanted} {what} for {patience_seconds:g} s")
         time.sleep(poll_seconds)
+
+
+def _poll_seconds(waited_seconds: float) -> float:
+    """When to ask again: within a twentieth of the time so far, as each question costs the server."""
+    return min(max(POLL_SECONDS, waited_seconds / 20), LONGEST_POLL_SECONDS)

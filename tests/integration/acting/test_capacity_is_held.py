@@ -70,6 +70,7 @@ def with_host_port(template: Manifest) -> Manifest:
     return template
 
 
+@pytest.mark.slow
 def test_where_the_scheduler_refuses_a_pod_the_plan_is_made_again(scene: Scene) -> None:
     scene.add_nodes(fake_node("cheap", gpus=4), fake_node("dear", gpus=4))
     for name, price in (("cheap", "1"), ("dear", "2")):
@@ -132,6 +133,7 @@ def test_what_the_api_server_refuses_in_a_template_is_reported_in_its_words(
     scene.running(other)
 
 
+@pytest.mark.slow
 def test_a_template_cannot_take_our_labels(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=1))
     taken = {"plimsoll.dev/job-uid": "somebody-else", "plimsoll.dev/revision": "99"}
@@ -142,6 +144,7 @@ def test_a_template_cannot_take_our_labels(scene: Scene) -> None:
     assert label(pod, "revision") == "1"
 
 
+@pytest.mark.slow
 def test_replicas_of_a_service_run_on_when_a_quota_refuses_one_more(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
     quota = f"/api/v1/namespaces/{scene.namespace}/resourcequotas"
@@ -176,6 +179,7 @@ def test_a_pod_of_somebody_else_with_the_same_name_is_left_alone(scene: Scene) -
     assert uids([scene.api.get(scene.path("Pod", name_of(foreign)))]) == before
 
 
+@pytest.mark.slow
 def test_a_pod_of_a_namesake_of_another_kind_is_left_alone(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     service, job = an_inference_job("twin", role={"name": "worker"}), a_training_job("twin")
@@ -187,6 +191,7 @@ def test_a_pod_of_a_namesake_of_another_kind_is_left_alone(scene: Scene) -> None
     assert scene.running(service).uids == before
 
 
+@pytest.mark.slow
 def test_a_service_of_somebody_else_with_the_same_name_is_left_alone(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     services = f"/api/v1/namespaces/{scene.namespace}/services"

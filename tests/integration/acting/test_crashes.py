@@ -150,6 +150,7 @@ def test_whatever_the_last_write_was_the_next_life_goes_on_from_there(
     assert {name_of(each) for each in services} == {"gang", "urgent"}
 
 
+@pytest.mark.slow
 def test_whatever_the_last_write_was_a_job_of_one_pod_starts_once_and_yields(
     scene: Scene, mortal: Mortal
 ) -> None:
@@ -170,6 +171,7 @@ def test_whatever_the_last_write_was_a_job_of_one_pod_starts_once_and_yields(
     assert most_gpus(history) == {"node": 1}
 
 
+@pytest.mark.slow
 def test_whatever_the_last_write_was_a_gang_of_several_roles_starts_yields_and_ends_whole(
     scene: Scene, mortal: Mortal
 ) -> None:
@@ -201,6 +203,7 @@ def test_whatever_the_last_write_was_a_gang_of_several_roles_starts_yields_and_e
     assert most_gpus(history)["node"] == 2
 
 
+@pytest.mark.slow
 def test_whatever_the_last_write_was_a_target_gets_its_count_and_its_places(
     scene: Scene, mortal: Mortal
 ) -> None:
@@ -219,6 +222,7 @@ def test_whatever_the_last_write_was_a_target_gets_its_count_and_its_places(
     assert len(made) == 3, "nobody was made twice"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_controllers")
 @pytest.mark.parametrize(
     "made",
@@ -259,6 +263,7 @@ def test_whatever_the_last_write_was_a_workload_of_any_kind_starts_yields_and_co
     assert len([pod for pod in made_pods if asks_for_gpus(pod)]) == 4, "twice two"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_controllers")
 def test_whatever_the_last_write_was_a_ray_cluster_grows_and_shrinks_while_it_runs(
     scene: Scene, mortal: Mortal
@@ -292,6 +297,7 @@ def has_workers(scene: Scene, workload: Manifest, size: int) -> bool:
     return there and runs(scene, stand_in) and len(scene.pods_of(stand_in)) == size
 
 
+@pytest.mark.slow
 def test_whatever_the_last_write_was_plain_pods_start_and_are_let_go(
     scene: Scene, mortal: Mortal
 ) -> None:
@@ -332,6 +338,7 @@ def has_no_gates(scene: Scene, group: Manifest) -> bool:
     return not any("schedulingGates" in pod["spec"] for pod in pods)
 
 
+@pytest.mark.slow
 def test_whatever_the_last_write_was_a_gang_gets_each_of_its_nodes_once(
     karpenter: Karpenter, scene: Scene, mortal: Mortal
 ) -> None:
@@ -355,6 +362,7 @@ def test_whatever_the_last_write_was_a_gang_gets_each_of_its_nodes_once(
     assert sorted(made) == sorted(ordered), "none was ordered twice"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("provisioning_requests")
 def test_whatever_the_last_write_was_a_gang_gets_all_its_nodes_by_one_request(
     scene: Scene, mortal: Mortal
@@ -403,6 +411,7 @@ def serves(scene: Scene, job: Manifest, target: Manifest, replicas: int) -> bool
     return (there[0], there[1], there[2].get("replicas")) == wanted and len(pods) == replicas
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", Spoil)
 def test_every_write_may_fail_once_and_nothing_is_doubled_or_lost(
     scene: Scene, mortal: Mortal, spoil: Spoil
@@ -427,6 +436,7 @@ def test_every_write_may_fail_once_and_nothing_is_doubled_or_lost(
     assert len(mortal.gate.spoilt) >= 12, "three statuses, two Services, five pods, two deletions"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", Spoil)
 def test_the_only_pod_of_a_job_is_made_once_though_every_write_fails_once(
     scene: Scene, mortal: Mortal, spoil: Spoil

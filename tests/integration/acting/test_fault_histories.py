@@ -31,7 +31,7 @@ from support.clusters.scene import Scene
 from support.objects.job_manifests import a_gpu_pod, a_training_job
 
 SECONDS = 3.0
-SEEDS = (11, 12)
+SEEDS = (11, pytest.param(12, marks=pytest.mark.slow))
 RETRY_SECONDS = 3.0 * PATIENCE
 ACTING_SECONDS = 10.0 * PATIENCE
 """What may pass from hearing of a job until its pods run, on a machine that has more to do."""
@@ -53,6 +53,7 @@ def test_nothing_is_lost_doubled_or_left_whatever_fails(faulty: Stage, seed: int
     assert faulty.tally.fired.total() >= 8
 
 
+@pytest.mark.slow
 def test_a_token_that_is_refused_for_a_while_ends_nobody_and_costs_no_place(faulty: Stage) -> None:
     lanes: tuple[Lane, ...] = script(13, 2, seconds=SECONDS).lanes
     refused = tuple(Blow(at, Fault.TOKEN_EXPIRED, 20) for at in (0.5, 1.5, 2.5))
@@ -77,6 +78,7 @@ def test_an_unreported_deletion_holds_no_capacity_for_long(
         scene.running(second)
 
 
+@pytest.mark.slow
 def test_an_operator_of_which_every_connection_is_half_open_soon_hears_again(
     control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
 ) -> None:
@@ -96,6 +98,7 @@ def test_an_operator_of_which_every_connection_is_half_open_soon_hears_again(
     assert max(faulty.proxy.deaf_seconds) < terms.longest_silence_seconds + RETRY_SECONDS
 
 
+@pytest.mark.slow
 def test_a_worker_whose_making_was_not_answered_is_not_mixed_with_later_ones(
     control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
 ) -> None:
@@ -112,6 +115,7 @@ def test_a_worker_whose_making_was_not_answered_is_not_mixed_with_later_ones(
     assert "created though the API server did not answer" in (tmp_path / "operator.log").read_text()
 
 
+@pytest.mark.slow
 def test_what_a_pod_holds_whose_making_was_not_answered_does_not_seem_free(
     control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
 ) -> None:
@@ -126,6 +130,7 @@ def test_what_a_pod_holds_whose_making_was_not_answered_does_not_seem_free(
         assert sight.witness.violations[namespace] == []
 
 
+@pytest.mark.slow
 def test_pods_that_are_made_late_for_several_causes_are_not_taken_for_refused(
     control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
 ) -> None:
@@ -141,6 +146,7 @@ def test_pods_that_are_made_late_for_several_causes_are_not_taken_for_refused(
     assert not [event for event in scene.all_events(job) if event["reason"] == "PodRefused"]
 
 
+@pytest.mark.slow
 def test_the_judge_misses_nothing_while_it_is_cut_off(
     control_plane: Cluster, api: ApiServer, namespace: str, tmp_path: Path
 ) -> None:

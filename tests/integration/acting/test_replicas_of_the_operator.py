@@ -127,6 +127,7 @@ def all_know_the_same(scene: Scene, stand_in: OperatorProcess) -> bool:
     return pods_known(scene.operator) == pods_known(stand_in) == there
 
 
+@pytest.mark.slow
 def test_one_that_was_deaf_while_it_stood_by_looks_at_everything_before_it_acts(
     scene: Scene, control_plane: Cluster, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import pytest
 import urllib3
 
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -82,6 +83,7 @@ def reported(scene: Scene, token: str) -> int:
     return answer.status
 
 
+@pytest.mark.slow
 def test_ten_thousand_junk_tokens_a_minute_cost_nobody_anything(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=8), fake_node("other", gpus=8))
     job = a_training_job("train")

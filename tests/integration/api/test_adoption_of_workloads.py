@@ -30,7 +30,7 @@ from support.objects.workloads import (
     templates,
 )
 
-pytestmark = pytest.mark.usefixtures("policy")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("policy")]
 
 KUEUE_QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
 KUEUE_MANAGED = {"kueue.x-k8s.io/managed": "true"}

@@ -63,6 +63,7 @@ def test_every_example_is_accepted(api: ApiServer, namespace: str, file: Path) -
         api.create(collection(manifest, namespace) + DRY_RUN, manifest)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_controllers")
 @pytest.mark.parametrize("file", OF_OTHERS, ids=lambda file: file.name)
 def test_every_example_of_other_controllers_is_accepted(

@@ -29,6 +29,8 @@ from plimsoll_placement.model import GpuType
 from support.clusters.node_claims import SECONDS, NodeClaims, condition_of, path_of
 from support.objects.karpenter import INSTANCE_TYPE, a_node_claim, a_node_pool
 
+pytestmark = pytest.mark.slow
+
 LIFE = ("Launched", "Registered", "Initialized")
 NODE_POOL = "karpenter.sh/nodepool"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"

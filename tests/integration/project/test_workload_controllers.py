@@ -32,6 +32,8 @@ from support.objects.workloads import (
     suspended,
 )
 
+pytestmark = pytest.mark.slow
+
 SUSPENDED_RAY = "RayClusterSuspended"
 
 

@@ -1,5 +1,7 @@
 """What only batch/v1 Jobs can do; what all kinds can is in test_adopted_workloads.py."""
 
+import pytest
+
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
@@ -74,6 +76,7 @@ def test_a_job_that_runs_already_is_left_as_it_is_until_it_is_suspended(scene: S
     scene.running(stand_in_of(job))
 
 
+@pytest.mark.slow
 def test_a_pod_that_fails_is_made_again_by_its_job_and_goes_where_it_was(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
     job = a_batch_job(workers=2)
@@ -102,6 +105,7 @@ def test_a_work_queue_runs_one_pod_after_the_other_in_its_places(scene: Scene) -
     assert scene.operator.metric("plimsoll_plans_refused_total") in (None, 0)
 
 
+@pytest.mark.slow
 def test_the_stand_in_goes_even_if_what_belongs_to_its_job_is_left(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=1))
     job = a_batch_job(workers=1)
@@ -114,6 +118,7 @@ def test_the_stand_in_goes_even_if_what_belongs_to_its_job_is_left(scene: Scene)
     )
 
 
+@pytest.mark.slow
 def test_a_stand_in_that_somebody_deletes_is_made_again_and_the_job_starts_anew(
     scene: Scene,
 ) -> None:
@@ -162,6 +167,7 @@ def test_a_gang_moves_off_a_node_that_is_cordoned_and_drained(scene: Scene) -> N
     assert set(scene.running(stand_in_of(job)).nodes) == {other}
 
 
+@pytest.mark.slow
 def test_a_job_that_no_longer_asks_goes_on_by_itself(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     waits, runs = a_batch_job("waits", workers=4), a_batch_job("runs", workers=2)
@@ -194,6 +200,7 @@ def test_what_is_wrong_is_said_of_the_job_and_it_is_left_as_it_was(scene: Scene)
         assert read_workload(scene, job)["spec"]["suspend"]
 
 
+@pytest.mark.slow
 def test_a_job_that_changes_its_shape_while_it_runs_goes_on_as_it_was(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=4))
     job = a_batch_job(workers=2)
@@ -206,6 +213,7 @@ def test_a_job_that_changes_its_shape_while_it_runs_goes_on_as_it_was(scene: Sce
     until_size(scene, stand_in_of(job), 3)
 
 
+@pytest.mark.slow
 def test_a_training_job_that_only_claims_to_stand_for_a_job_holds_nothing(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     job = a_batch_job()

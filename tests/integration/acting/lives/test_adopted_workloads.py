@@ -51,7 +51,7 @@ from support.objects.workloads import (
 from support.project.pages import ROOT
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
-pytestmark = pytest.mark.usefixtures("policy")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("policy")]
 
 
 @dataclass(frozen=True, slots=True)

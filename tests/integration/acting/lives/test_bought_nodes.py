@@ -101,6 +101,7 @@ def test_a_gang_that_fits_nowhere_gets_nodes_which_go_when_it_has_gone(
     assert scene.operator.metric("plimsoll_plans_refused_total") in (None, 0)
 
 
+@pytest.mark.slow
 def test_jobs_share_a_node_as_far_as_they_fit_on_it(scene: Scene, claims: NodeClaims) -> None:
     del claims
     jobs = [a_training_job(f"job-{n}", gpus=2) for n in range(4)]
@@ -110,6 +111,7 @@ def test_jobs_share_a_node_as_far_as_they_fit_on_it(scene: Scene, claims: NodeCl
     assert orders(scene.api) == ["h100-1"]
 
 
+@pytest.mark.slow
 def test_of_four_nodes_three_can_be_had_and_the_fourth_comes_from_elsewhere(
     scene: Scene, karpenter: Karpenter, claims: NodeClaims
 ) -> None:
@@ -124,6 +126,7 @@ def test_of_four_nodes_three_can_be_had_and_the_fourth_comes_from_elsewhere(
     assert said["message"].startswith("NodeClaim near-")
 
 
+@pytest.mark.slow
 def test_spot_that_is_short_is_replaced_by_what_is_on_demand(
     scene: Scene, karpenter: Karpenter, claims: NodeClaims
 ) -> None:
@@ -157,6 +160,7 @@ def test_no_more_is_spent_than_the_budget(scene: Scene, claims: NodeClaims) -> N
     scene.running(second)
 
 
+@pytest.mark.slow
 def test_a_node_that_boots_is_waited_for_and_not_bought_again(
     scene: Scene, claims: NodeClaims
 ) -> None:
@@ -177,6 +181,7 @@ def test_a_node_that_boots_is_waited_for_and_not_bought_again(
     assert scene.status(pool)["provisioning"]["ordered"] == ["h100-1"]
 
 
+@pytest.mark.slow
 def test_who_asks_the_running_cluster_hears_what_is_on_its_way_and_what_is_to_be_bought(
     scene: Scene,
     claims: NodeClaims,
@@ -202,6 +207,7 @@ def test_who_asks_the_running_cluster_hears_what_is_on_its_way_and_what_is_to_be
     assert orders(scene.api) == ["h100-1"]
 
 
+@pytest.mark.slow
 def test_a_node_that_is_lost_while_it_comes_up_is_replaced_from_elsewhere(
     scene: Scene, claims: NodeClaims
 ) -> None:
@@ -218,6 +224,7 @@ def test_a_node_that_is_lost_while_it_comes_up_is_replaced_from_elsewhere(
     assert labels_of(scene, running.nodes, LABEL) == ["far"]
 
 
+@pytest.mark.slow
 def test_the_fewest_nodes_are_there_without_any_job(scene: Scene, claims: NodeClaims) -> None:
     del claims
     pool = a_pool_of("l4", ONE_L4, min=2)
@@ -228,6 +235,7 @@ def test_the_fewest_nodes_are_there_without_any_job(scene: Scene, claims: NodeCl
     until_given_back(scene)
 
 
+@pytest.mark.slow
 def test_a_spare_node_is_there_before_any_job_and_replaced_once_a_job_has_it(
     scene: Scene, claims: NodeClaims
 ) -> None:
@@ -244,6 +252,7 @@ def test_a_spare_node_is_there_before_any_job_and_replaced_once_a_job_has_it(
     )
 
 
+@pytest.mark.slow
 def test_a_half_empty_node_is_emptied_once_its_job_fits_elsewhere(
     scene: Scene, claims: NodeClaims
 ) -> None:
@@ -271,6 +280,7 @@ def test_a_half_empty_node_is_emptied_once_its_job_fits_elsewhere(
     assert len(scene.status(small)["disruptionTimes"]) == 1
 
 
+@pytest.mark.slow
 def test_a_node_that_is_too_old_is_replaced_and_given_back(
     scene: Scene, claims: NodeClaims
 ) -> None:
@@ -295,6 +305,7 @@ def test_a_node_that_is_too_old_is_replaced_and_given_back(
     assert scene.status(pool)["provisioning"]["idleTime"] == "1h"
 
 
+@pytest.mark.slow
 def test_what_others_have_from_karpenter_is_left_alone(scene: Scene, claims: NodeClaims) -> None:
     theirs = a_node_pool(
         "theirs", ONE_L4, consolidationPolicy="WhenEmpty", consolidateAfter="Never"
@@ -314,6 +325,7 @@ def test_what_others_have_from_karpenter_is_left_alone(scene: Scene, claims: Nod
     assert scene.api.exists(f"{NODES}/{node}")
 
 
+@pytest.mark.slow
 def test_a_claim_that_karpenter_refuses_is_told_on_the_pool(
     scene: Scene, claims: NodeClaims
 ) -> None:

@@ -135,6 +135,7 @@ def a_sticky_service(scene: Scene, job: Manifest) -> None:
     scene.api.create(f"/api/v1/namespaces/{scene.namespace}/services", body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("drain", "is_told"),
     [(LONG, (False, False, False)), ("0s", (False, True, True))],
@@ -179,6 +180,7 @@ def test_whoever_acts_next_goes_on_with_a_drain(scene: Scene) -> None:
     assert {gate(pod)["lastTransitionTime"] for pod in seen} == {begun}
 
 
+@pytest.mark.slow
 def test_a_draining_replica_that_is_wanted_again_serves_on(scene: Scene) -> None:
     scene.add_nodes(fake_node("node"))
     job = a_service(2, drain=LONG)
@@ -207,6 +209,7 @@ def test_a_suspended_service_drains_and_comes_back(scene: Scene) -> None:
     assert len(scene.running(job).pods) == 2
 
 
+@pytest.mark.slow
 def test_a_service_drains_to_nothing_and_comes_back(scene: Scene) -> None:
     scene.add_nodes(fake_node("node"))
     job = a_service(1)
@@ -279,6 +282,7 @@ def test_a_rollout_drains_each_replica_and_ends_though_another_waits_for_room(sc
     assert "serve-server-2" not in ready(scene, job)
 
 
+@pytest.mark.slow
 def test_a_rollout_that_is_stuck_stops_no_scaling(scene: Scene) -> None:
     scene.add_nodes(fake_node("node"))
     job = a_service(2, drain="1s")
@@ -299,6 +303,7 @@ def test_a_rollout_that_is_stuck_stops_no_scaling(scene: Scene) -> None:
     assert ready(scene, job) == [name_of(serves)]
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_gate_is_not_set_on_another_pod_of_the_same_name(
     scene: Scene, control_plane: Cluster
@@ -320,6 +325,7 @@ async def test_a_gate_is_not_set_on_another_pod_of_the_same_name(
     assert not says(pod)
 
 
+@pytest.mark.slow
 def test_a_single_replica_that_moves_is_never_away(scene: Scene) -> None:
     scene.add_nodes(fake_node("old", gpus=1))
     job = a_service(1, drain="1s")

@@ -88,6 +88,7 @@ def batches(pods: tuple[Manifest, ...]) -> list[tuple[int, ...]]:
     return [tuple(int(environment(pod)[name]) for name in names) for pod in pods]
 
 
+@pytest.mark.slow
 def test_its_batch_grows_while_it_trains_and_its_pods_stay(scene: Scene, tmp_path: Path) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     work = {"amount": 10**12, "unit": "samples"}
@@ -117,6 +118,7 @@ def trained_with(folder: Path) -> list[int]:
     return [int(line.split()[2]) for line in (folder / "steps").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_it_leaves_a_node_that_is_taken_back(trainer: Trainer) -> None:
     scene = trainer.scene
     scene.add_nodes(fake_node("node", gpus=4), fake_node("other", gpus=4))
@@ -130,6 +132,7 @@ def test_it_leaves_a_node_that_is_taken_back(trainer: Trainer) -> None:
         scene.delete(trainer.job)
 
 
+@pytest.mark.slow
 def test_it_gives_way_and_comes_back_to_where_it_was(trainer: Trainer) -> None:
     scene = trainer.scene
     scene.add_nodes(fake_node("node", gpus=4))
@@ -147,6 +150,7 @@ def test_it_gives_way_and_comes_back_to_where_it_was(trainer: Trainer) -> None:
         scene.delete(trainer.job)
 
 
+@pytest.mark.slow
 def test_it_leaves_a_node_where_the_workers_of_others_fail(trainer: Trainer) -> None:
     """Two jobs fail there three times; then nothing runs there until the taint is gone."""
     scene = trainer.scene

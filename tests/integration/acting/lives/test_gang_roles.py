@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
@@ -115,6 +117,7 @@ def test_it_gives_way_and_comes_back_whole(scene: Scene) -> None:
     assert not again.uids & before
 
 
+@pytest.mark.slow
 def test_if_a_loader_fails_all_start_again(scene: Scene) -> None:
     add_nodes(scene)
     job = a_gang("train", faultTolerance={"backoff": {"initial": "1s", "max": "1s"}})
@@ -128,6 +131,7 @@ def test_if_a_loader_fails_all_start_again(scene: Scene) -> None:
     assert not again.uids & {pod["metadata"]["uid"] for pod in pods}
 
 
+@pytest.mark.slow
 def test_loaders_come_and_go_with_the_workers(scene: Scene) -> None:
     add_nodes(scene)
     other = a_training_job("other", workers=1, gpus=4)
@@ -143,6 +147,7 @@ def test_loaders_come_and_go_with_the_workers(scene: Scene) -> None:
     assert len(found.pods) == 5
 
 
+@pytest.mark.slow
 def test_its_roles_change_only_while_it_is_suspended(scene: Scene) -> None:
     add_nodes(scene)
     job = a_gang("train")

@@ -4,6 +4,8 @@ import os
 import subprocess
 from typing import Any
 
+import pytest
+
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.histories.world import gpus_of
@@ -48,6 +50,7 @@ def test_a_replica_that_is_lost_comes_back_and_the_others_stay(scene: Scene) -> 
     assert changed == {name_of(pods[1])}
 
 
+@pytest.mark.slow
 def test_a_pod_that_has_ended_is_made_anew(scene: Scene) -> None:
     """As after an eviction: a server never ends by itself."""
     scene.add_nodes(fake_node("node"))
@@ -132,6 +135,7 @@ def test_a_service_without_replicas_sleeps_until_it_is_scaled_up(scene: Scene) -
     scene.running(job)
 
 
+@pytest.mark.slow
 def test_a_suspended_service_gives_up_its_place_and_gets_one_again(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     job, other = a_service(replicas=2), a_service("other", replicas=2)
@@ -157,6 +161,7 @@ def test_the_pods_of_one_replica_know_their_ranks_and_come_together(scene: Scene
     assert ranks == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
 
 
+@pytest.mark.slow
 def test_replicas_get_as_many_gpus_as_are_asked_for_now(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
     job = a_service(replicas=2)
@@ -173,6 +178,7 @@ def test_replicas_get_as_many_gpus_as_are_asked_for_now(scene: Scene) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_role_of_another_name_takes_the_place_of_the_old_one(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     job, beside = a_service(replicas=2), a_service("beside", replicas=1)

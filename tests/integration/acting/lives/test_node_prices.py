@@ -17,7 +17,7 @@ PRICES = Path(tempfile.mkdtemp()) / "prices.yaml"
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_BUYS_NODES": "true", "PLIMSOLL_PRICES_FILE": str(PRICES)}
 # It serves the kind. It comes first, so that what it has made goes last: while there are pools and
 # jobs, nodes would be ordered again.
-pytestmark = pytest.mark.usefixtures("karpenter")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("karpenter")]
 
 
 def write_price(dollars: str) -> None:

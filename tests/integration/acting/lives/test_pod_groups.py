@@ -116,6 +116,7 @@ def test_nothing_starts_before_the_whole_gang_is_there(scene: Scene) -> None:
     runs(scene)
 
 
+@pytest.mark.slow
 def test_one_that_has_started_yields_to_nobody(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
     first = started(scene)
@@ -134,6 +135,7 @@ def test_one_that_has_started_yields_to_nobody(scene: Scene) -> None:
     scene.until(STAND_IN, reason="Completed")
 
 
+@pytest.mark.slow
 def test_one_that_waits_yields_and_may_be_suspended(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     other = a_training_job("other", workers=2)
@@ -151,6 +153,7 @@ def test_one_that_waits_yields_and_may_be_suspended(scene: Scene) -> None:
     assert scene.running(STAND_IN).nodes == ["a", "a"]
 
 
+@pytest.mark.slow
 def test_one_that_fails_is_shown_as_failed(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     end(scene, started(scene).pods[0], failed=True)
@@ -160,6 +163,7 @@ def test_one_that_fails_is_shown_as_failed(scene: Scene) -> None:
     assert event["type"] == "Warning"
 
 
+@pytest.mark.slow
 def test_it_waits_for_new_pods_once_all_are_deleted(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     first = started(scene)
@@ -172,6 +176,7 @@ def test_it_waits_for_new_pods_once_all_are_deleted(scene: Scene) -> None:
     assert not first.uids & runs(scene).uids
 
 
+@pytest.mark.slow
 def test_a_pod_that_its_user_creates_again_goes_where_it_was(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=1), fake_node("b", gpus=1))
     before = started(scene)
@@ -198,6 +203,7 @@ def test_pods_that_wait_are_let_go_with_the_label(scene: Scene) -> None:
     until("they run", lambda: {p["status"]["phase"] for p in pods(scene)} == {"Running"})
 
 
+@pytest.mark.slow
 def test_one_that_runs_is_let_go_as_it_is(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2))
     first = started(scene)
@@ -207,6 +213,7 @@ def test_one_that_runs_is_let_go_as_it_is(scene: Scene) -> None:
     assert {pod["status"]["phase"] for pod in pods(scene)} == {"Running"}
 
 
+@pytest.mark.slow
 def test_what_stands_for_it_goes_with_it(scene: Scene) -> None:
     create_gang(scene)
     until_stood_for(scene, GROUP)
@@ -231,6 +238,7 @@ def test_what_is_wrong_is_said_of_it(scene: Scene) -> None:
         assert not scene.api.exists(stand_in_path(scene, group))
 
 
+@pytest.mark.slow
 def test_the_example_is_planned(scene: Scene) -> None:
     scene.apply(a_queue("research"), a_queue("production"))
     for gpu_type in (H100, L4):

@@ -85,6 +85,7 @@ def test_a_gang_of_four_gets_its_nodes_by_one_request(
     assert scene.operator.metric("plimsoll_plans_refused_total") in (None, 0)
 
 
+@pytest.mark.slow
 def test_free_nodes_that_are_there_are_used_and_do_not_count_as_those_requested(
     scene: Scene, autoscaler: ClusterAutoscaler
 ) -> None:
@@ -97,6 +98,7 @@ def test_free_nodes_that_are_there_are_used_and_do_not_count_as_those_requested(
     assert autoscaler.group("h100").made == 3
 
 
+@pytest.mark.slow
 def test_gangs_wait_for_requests_of_their_own(scene: Scene, autoscaler: ClusterAutoscaler) -> None:
     autoscaler.group("h100").room = 4
     gangs = [a_training_job(f"gang-{n}", workers=3, gpus=8) for n in range(2)]
@@ -141,6 +143,7 @@ def test_no_more_is_spent_than_the_budget(scene: Scene, autoscaler: ClusterAutos
     scene.running(second)
 
 
+@pytest.mark.slow
 def test_nodes_that_boot_are_waited_for_and_not_requested_again(
     scene: Scene, autoscaler: ClusterAutoscaler
 ) -> None:
@@ -166,6 +169,7 @@ def test_nodes_that_boot_are_waited_for_and_not_requested_again(
     assert autoscaler.group("h100").made == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", ["CapacityRevoked", "Failed"])
 def test_what_is_revoked_before_it_has_come_is_replaced_from_elsewhere(
     scene: Scene, autoscaler: ClusterAutoscaler, condition: str
@@ -180,6 +184,7 @@ def test_what_is_revoked_before_it_has_come_is_replaced_from_elsewhere(
     assert {name.split("-")[0] for name in running.nodes} == {"far"}
 
 
+@pytest.mark.slow
 def test_a_booking_that_expires_before_the_nodes_have_come_is_a_shortage(
     scene: Scene, autoscaler: ClusterAutoscaler
 ) -> None:
@@ -194,6 +199,7 @@ def test_a_booking_that_expires_before_the_nodes_have_come_is_a_shortage(
     assert "is not met (of its 2 nodes only 0 have come in time)" in said
 
 
+@pytest.mark.slow
 def test_requests_of_others_are_left_alone_and_their_names_not_used(
     scene: Scene, autoscaler: ClusterAutoscaler
 ) -> None:
@@ -217,6 +223,7 @@ def test_requests_of_others_are_left_alone_and_their_names_not_used(
     assert scene.api.get(f"{REQUESTS}/h100-1")["metadata"]["uid"] == theirs["metadata"]["uid"]
 
 
+@pytest.mark.slow
 def test_the_fewest_nodes_are_there_without_any_job(
     scene: Scene, autoscaler: ClusterAutoscaler
 ) -> None:
@@ -233,6 +240,7 @@ def test_the_fewest_nodes_are_there_without_any_job(
     assert autoscaler.group("h100").made == 3
 
 
+@pytest.mark.slow
 def test_nodes_of_a_tainted_group_are_had_for_jobs_that_tolerate_it(
     scene: Scene, autoscaler: ClusterAutoscaler
 ) -> None:
@@ -243,6 +251,7 @@ def test_nodes_of_a_tainted_group_are_had_for_jobs_that_tolerate_it(
     scene.running(job)
 
 
+@pytest.mark.slow
 def test_without_the_kind_jobs_say_what_would_let_them_start(
     scene: Scene, control_plane: Cluster
 ) -> None:

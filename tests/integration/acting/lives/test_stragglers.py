@@ -51,6 +51,7 @@ def test_a_gang_leaves_the_node_of_its_straggler_and_does_no_step_twice(trainer:
         scene.delete(trainer.job)
 
 
+@pytest.mark.slow
 def test_without_another_place_it_stays_and_says_so_until_there_is_one(trainer: Trainer) -> None:
     scene = trainer.scene
     with_nodes(scene, "a", "b", "c")

@@ -50,7 +50,7 @@ def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
 
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "targets" / "serve-deployment.yaml"
-KINDS = ("Deployment", "StatefulSet")
+KINDS = ("Deployment", pytest.param("StatefulSet", marks=pytest.mark.slow))
 PRICES = (
     a_pool("dear", {"terms": "dear"}, pricePerGPUHour="3"),
     a_pool("cheap", {"terms": "cheap"}, pricePerGPUHour="1"),
@@ -126,6 +126,7 @@ def test_gated_pods_wait_while_there_is_no_room(scene: Scene) -> None:
     assert nodes_of(until_ready(scene, target, 1)) == ["node"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gated", [False, True])
 def test_the_dearest_go_first(scene: Scene, *, gated: bool) -> None:
     scene.add_nodes(fake_node("a", gpus=2, labels={"terms": "dear"}))
@@ -161,6 +162,7 @@ def test_a_gated_target_gives_way_and_comes_back(scene: Scene, kind: str) -> Non
     scene.until(job, reason="Running")
 
 
+@pytest.mark.slow
 def test_what_kube_scheduler_placed_gives_way_to_nobody(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     target = a_workload(replicas=2)
@@ -175,6 +177,7 @@ def test_what_kube_scheduler_placed_gives_way_to_nobody(scene: Scene) -> None:
     assert uids(pods_of_workload(scene, target)) == before
 
 
+@pytest.mark.slow
 def test_gated_pods_of_a_drained_node_go_on_elsewhere(scene: Scene) -> None:
     scene.add_nodes(fake_node("leaves", gpus=1))
     target = a_workload(gated=True)
@@ -193,6 +196,7 @@ def test_gated_pods_of_a_drained_node_go_on_elsewhere(scene: Scene) -> None:
     until_places(scene, job, ["stays"])
 
 
+@pytest.mark.slow
 def test_a_template_rolls_out_behind_the_gate(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     target = a_workload(replicas=2, gated=True)
@@ -211,6 +215,7 @@ def test_a_template_rolls_out_behind_the_gate(scene: Scene) -> None:
     until_places(scene, job, ["node", "node"])
 
 
+@pytest.mark.slow
 def test_who_changes_the_count_again_and_again_has_his_way_and_is_named(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=6))
     target = a_workload()
@@ -263,6 +268,7 @@ def test_a_suspended_job_has_its_target_at_zero_and_a_deleted_one_leaves_it(scen
     assert uids(pods_of_workload(scene, target)) == pods
 
 
+@pytest.mark.slow
 def test_what_stands_in_the_way_of_a_target_is_reported_and_goes_with_its_cause(
     scene: Scene,
 ) -> None:
@@ -303,6 +309,7 @@ def test_what_kueue_takes_over_is_left_to_it(scene: Scene) -> None:
     assert count(scene, target) == 2
 
 
+@pytest.mark.slow
 def test_pods_that_kueue_would_hold_are_not_made(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
     job = a_training_job("train", template=a_template(labels={"kueue.x-k8s.io/queue-name": "team"}))
@@ -312,6 +319,7 @@ def test_pods_that_kueue_would_hold_are_not_made(scene: Scene) -> None:
     assert scene.pods_of(job) == []
 
 
+@pytest.mark.slow
 def test_in_advise_mode_nothing_is_touched(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
     scene.apply(a_policy(mode="Advise"))
@@ -337,6 +345,7 @@ def test_in_advise_mode_nothing_is_touched(scene: Scene) -> None:
     assert scene.status(job) == scene.status(other) == {}
 
 
+@pytest.mark.slow
 def test_the_example_runs(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", L4, gpus=4))
     scene.apply(a_queue("production"), a_priority_class("serving", 1000))
@@ -347,6 +356,7 @@ def test_the_example_runs(scene: Scene) -> None:
     scene.until(job, reason="Running")
 
 
+@pytest.mark.slow
 def test_what_a_job_waits_for_may_be_a_target_that_runs(
     scene: Scene, control_plane: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -370,6 +380,7 @@ def model_servers(api: ApiServer, namespace: str) -> Iterator[str]:
         yield f"{root}/namespaces/{namespace}/modelservers"
 
 
+@pytest.mark.slow
 def test_any_kind_with_a_scale_can_be_a_target(scene: Scene, model_servers: str) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
     plain = a_workload(replicas=1, gated=True)

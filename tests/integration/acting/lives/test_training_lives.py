@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+import pytest
+
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
@@ -115,6 +117,7 @@ def test_a_suspended_job_gives_up_its_place_and_gets_one_again(scene: Scene) -> 
     scene.running(job)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_born_suspended_waits_to_be_resumed(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=1))
     job, other = a_training_job("train", suspend=True), a_training_job("other")

@@ -26,7 +26,7 @@ from support.objects.job_manifests import a_queue
 from support.objects.workloads import asking, suspended
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
-pytestmark = pytest.mark.usefixtures("all_controllers")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("all_controllers")]
 
 A_GPU: Final = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 1}}}
 

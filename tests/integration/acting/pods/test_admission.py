@@ -169,6 +169,7 @@ def is_let_be(scene: Scene, change: str) -> bool:
     return found["labels"] == labels and found["spec"] == plain["spec"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("policies")
 def test_what_a_rule_adds_to_pods_is_counted_for_others(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=8, cpu="8"))
@@ -190,6 +191,7 @@ def test_what_a_rule_adds_to_pods_is_counted_for_others(scene: Scene) -> None:
     scene.delete(larger)
 
 
+@pytest.mark.slow
 def test_a_webhook_that_cannot_be_asked_is_reported_in_the_servers_words(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=1))
     name = f"down-{scene.namespace}.plimsoll.dev"

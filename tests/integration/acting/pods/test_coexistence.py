@@ -90,6 +90,7 @@ def test_what_an_admission_policy_refuses_is_reported_in_its_words(
     assert team_rule in scene.status(job)["message"]
 
 
+@pytest.mark.slow
 def test_what_a_limit_range_refuses_is_reported_in_its_words(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=4))
     limits = [{"type": "Container", "max": {"nvidia.com/gpu": "1"}}]
@@ -99,6 +100,7 @@ def test_what_a_limit_range_refuses_is_reported_in_its_words(scene: Scene) -> No
     refused(scene, job, "maximum nvidia.com/gpu usage per Container is 1")
 
 
+@pytest.mark.slow
 def test_what_an_admission_rule_adds_to_pods_is_found_out_and_reported(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2, cpu="8"))
     limits = [{"type": "Container", "defaultRequest": {"cpu": "16"}, "default": {"cpu": "16"}}]

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
@@ -50,6 +52,7 @@ def dies(scene: Scene, node: str) -> None:
     scene.api.merge(f"/api/v1/nodes/{node}/status", {"status": {"conditions": conditions}})
 
 
+@pytest.mark.slow
 def test_what_a_dead_node_never_ends_is_removed_and_runs_elsewhere(scene: Scene) -> None:
     scene.add_nodes(fake_node("dies", gpus=3))
     never = a_template(wishes={"hold-deletion-seconds": "3600"})
@@ -62,6 +65,7 @@ def test_what_a_dead_node_never_ends_is_removed_and_runs_elsewhere(scene: Scene)
     until_on(scene, job, "lives")
 
 
+@pytest.mark.slow
 def test_a_gang_starts_elsewhere_only_once_its_workers_are_known_to_be_gone(scene: Scene) -> None:
     scene.add_nodes(fake_node("silent", gpus=2))
     stays = {"hold-deletion-seconds": "3600"}

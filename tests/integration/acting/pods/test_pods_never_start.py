@@ -72,6 +72,7 @@ def test_what_no_scheduler_binds_gives_its_place_to_somebody_else(scene: Scene) 
     assert event["type"] == "Warning"
 
 
+@pytest.mark.slow
 def test_each_trial_that_fails_waits_twice_as_long_and_a_mended_job_begins_anew(
     scene: Scene,
 ) -> None:
@@ -92,6 +93,7 @@ def test_each_trial_that_fails_waits_twice_as_long_and_a_mended_job_begins_anew(
     assert scene.running(job).status["refusals"] == 0
 
 
+@pytest.mark.slow
 def test_replicas_that_serve_stay_when_another_never_does(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     scene.apply(an_impatient_policy())
@@ -139,6 +141,7 @@ def test_a_gate_of_the_users_own_is_waited_for_but_not_for_ever(
         until_gone(scene, job)
 
 
+@pytest.mark.slow
 def test_pods_that_never_start_and_never_go_hold_nothing(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=1))
     scene.apply(an_impatient_policy())
