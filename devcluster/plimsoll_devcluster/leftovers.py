@@ -3,6 +3,7 @@
 Only objects created since the test began are touched: the cluster may be somebody else's.
 """
 
+from collections.abc import Iterable
 from http import HTTPStatus
 
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
@@ -29,22 +30,28 @@ WORKLOADS = (
 EMPTY_SECONDS = 30
 
 
-def cluster_objects(api: ApiServer) -> frozenset[str]:
-    """Return the paths of all nodes, priority classes, policies for Jobs and objects of ours."""
+def cluster_collections(api: ApiServer) -> list[str]:
+    """Return the paths of nodes, priority classes, policies for Jobs and our cluster-wide kinds."""
     # Before 1.36 Kubernetes has no such policies.
     served = {resource["name"] for resource in _served(api, ADMISSION)}
     policies = [each for each in POLICIES if each.rpartition("/")[2] in served]
-    collections = [NODES, PRIORITY_CLASSES, *policies, *_our_collections(api, namespace=None)]
+    return [NODES, PRIORITY_CLASSES, *policies, *_our_collections(api, namespace=None)]
+
+
+def cluster_objects(api: ApiServer, collections: Iterable[str] | None = None) -> frozenset[str]:
+    """Return the paths of all objects of `collections`, of all `cluster_collections` without."""
     return frozenset(
         f"{collection}/{item['metadata']['name']}"
-        for collection in collections
+        for collection in collections or cluster_collections(api)
         for item in api.items(collection)
     )
 
 
-def remove_new_objects(api: ApiServer, before: frozenset[str]) -> None:
+def remove_new_objects(
+    api: ApiServer, before: frozenset[str], collections: Iterable[str] | None = None
+) -> None:
     """Delete the cluster-wide objects that did not exist `before`."""
-    for path in cluster_objects(api) - before:
+    for path in cluster_objects(api, collections) - before:
         api.delete(path)
 
 

@@ -59,5 +59,5 @@ def wait_for_count(  # noqa: PLR0913 - the condition, its patience, and a callba
 
 
 def _poll_seconds(waited_seconds: float) -> float:
-    """When to ask again: within a twentieth of the time so far, as each question costs the server."""
+    """When to ask again: each question costs the server, a twentieth of the wait nobody."""
     return min(max(POLL_SECONDS, waited_seconds / 20), LONGEST_POLL_SECONDS)

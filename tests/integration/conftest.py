@@ -4,8 +4,7 @@ Without a control plane these tests fail; they are never skipped.
 """
 
 import os
-import secrets
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -15,12 +14,15 @@ from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster, open_cluster
 from plimsoll_devcluster.crds import DEFINITIONS, install_crds
 from plimsoll_devcluster.karpenter.process import Karpenter
-from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
+from plimsoll_devcluster.leftovers import (
+    cluster_collections,
+    cluster_objects,
+    remove_new_objects,
+)
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.programs.karpenter_program import KARPENTER
 from plimsoll_devcluster.programs.workload_controllers import find_controller
-from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.controller import WorkloadController
 from plimsoll_devcluster.workload_controllers.kinds import (
     APPWRAPPER,
@@ -32,7 +34,7 @@ from plimsoll_devcluster.workload_controllers.kinds import (
 )
 from support.clusters.cluster_autoscaler import its_kind
 from support.clusters.scene import Scene
-from support.clusters.tenants import beside
+from support.clusters.tenants import beside, fresh_namespace
 from support.objects.http_routes import CRDS as ROUTE_CRDS
 
 CRDS = Path(__file__).parents[2] / "crds"
@@ -78,24 +80,44 @@ def control_plane() -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.fixture(scope="session")
+def collections(control_plane: Cluster) -> Sequence[str]:
+    """The kinds of objects that tests add cluster-wide."""
+    return cluster_collections(control_plane.api)
+
+
 @pytest.fixture
-def api(control_plane: Cluster) -> Iterator[ApiServer]:
-    """A connection; what the test adds cluster-wide (nodes, queues, ...) is removed after it."""
+def api(
+    control_plane: Cluster, collections: Sequence[str], request: pytest.FixtureRequest
+) -> Iterator[ApiServer]:
+    """A connection; what the test adds cluster-wide (nodes, queues, ...) is removed after it.
+
+    A module that says STORES_NOTHING, as it only asks what would be stored, leaves nothing.
+    """
     control_plane.check()
-    before = cluster_objects(control_plane.api)
+    if _stores_nothing(request):
+        yield control_plane.api
+        return
+    before = cluster_objects(control_plane.api, collections)
     yield control_plane.api
-    remove_new_objects(control_plane.api, before)
+    remove_new_objects(control_plane.api, before, collections)
 
 
 @pytest.fixture
-def namespace(api: ApiServer) -> Iterator[str]:
-    """A fresh namespace in which pods can be created."""
-    name = f"test-{secrets.token_hex(4)}"
-    api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: api.exists(account), timeout_seconds=30, what=f"{account} exists")
-    yield name
-    remove_namespace(api, name)
+def namespace(api: ApiServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A fresh namespace in which pods can be created; one for all of STORES_NOTHING."""
+    if _stores_nothing(request):
+        yield request.getfixturevalue("untouched_namespace")
+        return
+    with fresh_namespace(api, "test") as name:
+        yield name
+
+
+@pytest.fixture(scope="module")
+def untouched_namespace(control_plane: Cluster) -> Iterator[str]:
+    """A namespace for the tests of a module that store nothing in it."""
+    with fresh_namespace(control_plane.api, "test") as name:
+        yield name
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +233,11 @@ def hostile(scene: Scene) -> Iterator[Scene]:
     """Another tenant's namespace of the same cluster."""
     with beside(scene, "hostile") as neighbour:
         yield neighbour
+
+
+def _stores_nothing(request: pytest.FixtureRequest) -> bool:
+    module = cast("object", request.module)  # pyright: ignore[reportUnknownMemberType] - untyped
+    return getattr(module, "STORES_NOTHING", False)
 
 
 def _controller(kind: ControllerKind, cluster: Cluster) -> WorkloadController:

@@ -18,6 +18,7 @@ from support.objects.pod_groups import a_grouped_pod, gated
 
 pytestmark = pytest.mark.usefixtures("policy")
 
+STORES_NOTHING = True
 POD = a_grouped_pod(0)
 
 

@@ -14,6 +14,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.adopted_workloads import owner
 from support.clusters.adoption_policy import await_held, is_suspended, workloads_policy
+from support.clusters.tenants import fresh_namespace
 from support.objects.batch_jobs import QUEUE
 from support.objects.manifests import GONE, edited
 from support.objects.workloads import (
@@ -32,6 +33,7 @@ from support.objects.workloads import (
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("policy")]
 
+STORES_NOTHING = True
 KUEUE_QUEUE = {"kueue.x-k8s.io/queue-name": "team"}
 KUEUE_MANAGED = {"kueue.x-k8s.io/managed": "true"}
 OF_USERS = "workload.codeflare.dev/user"
@@ -46,12 +48,14 @@ def policy(control_plane: Cluster, all_controllers: None) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def labelled(api: ApiServer, namespace: str) -> str:
+@pytest.fixture(scope="module")
+def labelled(control_plane: Cluster) -> Iterator[str]:
     """A namespace whose workloads go to the queue `team`."""
-    api.merge(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {QUEUE: "team"}}})
-    await_held(api, COLLECTIONS["JobSet"].format(namespace), a_jobset())
-    return namespace
+    api = control_plane.api
+    with fresh_namespace(api, "labelled") as namespace:
+        api.merge(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {QUEUE: "team"}}})
+        await_held(api, COLLECTIONS["JobSet"].format(namespace), a_jobset())
+        yield namespace
 
 
 def admitted(api: ApiServer, namespace: str, workload: Manifest) -> Manifest:

@@ -13,8 +13,10 @@ from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.adoption_policy import admitted, adoption_policy, await_adoption
+from support.clusters.tenants import fresh_namespace
 from support.objects.plain_jobs import ONE_GPU, a_container, a_plain_job
 
+STORES_NOTHING = True
 QUEUE = "plimsoll.dev/queue"
 GATE = {"name": "plimsoll.dev/placement"}
 KUEUE_QUEUE = {"labels": {"kueue.x-k8s.io/queue-name": "team"}}
@@ -28,12 +30,14 @@ def _policy(control_plane: Cluster) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def labelled(api: ApiServer, namespace: str) -> str:
+@pytest.fixture(scope="module")
+def labelled(control_plane: Cluster) -> Iterator[str]:
     """A namespace whose Jobs go to the queue `team`."""
-    api.merge(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {QUEUE: "team"}}})
-    await_adoption(api, namespace, a_plain_job())
-    return namespace
+    api = control_plane.api
+    with fresh_namespace(api, "labelled") as namespace:
+        api.merge(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": {QUEUE: "team"}}})
+        await_adoption(api, namespace, a_plain_job())
+        yield namespace
 
 
 def gates(job: Manifest) -> list[Manifest]:

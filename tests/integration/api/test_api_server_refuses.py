@@ -8,6 +8,7 @@ import yaml
 
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
+from plimsoll_devcluster.cluster import Cluster
 from support.objects.manifests import (
     GONE,
     Manifest,
@@ -75,10 +76,10 @@ def test_every_example_of_other_controllers_is_accepted(
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.claim)
 def test_what_is_wrong_is_refused_with_the_field_and_the_remedy(
-    api: ApiServer, wrong: Wrong
+    control_plane: Cluster, wrong: Wrong
 ) -> None:
     with pytest.raises(ApiServerRefusedError) as refusal:
-        api.create(collection(wrong.manifest, "default") + DRY_RUN, wrong.manifest)
+        control_plane.api.create(collection(wrong.manifest, "default") + DRY_RUN, wrong.manifest)
     said = str(refusal.value)
     assert f"{wrong.field}: " in said or f"{wrong.field} {wrong.remedy}" in said
     assert wrong.remedy in said
@@ -86,8 +87,9 @@ def test_what_is_wrong_is_refused_with_the_field_and_the_remedy(
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.claim)
 def test_the_manifest_that_a_wrong_one_was_made_from_is_accepted(
-    api: ApiServer, wrong: Wrong
+    control_plane: Cluster, wrong: Wrong
 ) -> None:
+    api = control_plane.api
     api.create(collection(wrong.base(), "default") + DRY_RUN, wrong.base())
 
 

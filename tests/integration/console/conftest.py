@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
-from plimsoll_devcluster.leftovers import cluster_objects, remove_namespace, remove_new_objects
+from plimsoll_devcluster.leftovers import cluster_objects, remove_new_objects
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.console_process import ConsoleProcess
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
@@ -21,10 +21,10 @@ from plimsoll_devcluster.processes.page_visit import OpenPage, Visit, visit
 from plimsoll_devcluster.programs.axe_script import find_axe
 from plimsoll_devcluster.programs.chromium_program import find_chromium
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights
-from plimsoll_devcluster.waiting import wait_until
 from support.clusters import busy_cluster
 from support.clusters.console_users import Asking, MakeUser
 from support.clusters.scene import Scene
+from support.clusters.tenants import fresh_namespace
 
 
 @pytest.fixture(scope="module")
@@ -87,14 +87,10 @@ def busy(
     del console  # it stands by from the first node on
     api = control_plane.api
     before = cluster_objects(api)
-    name = f"busy-{secrets.token_hex(4)}"
-    api.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    wait_until(lambda: api.exists(account), timeout_seconds=30, what="it takes pods")
-    scene = Scene(api, name, operator)
-    busy_cluster.fill(scene)
-    yield scene
-    remove_namespace(api, name)
+    with fresh_namespace(api, "busy") as name:
+        scene = Scene(api, name, operator)
+        busy_cluster.fill(scene)
+        yield scene
     remove_new_objects(api, before)
 
 
