@@ -65,6 +65,7 @@ def kubectl(environment: dict[str, str], *arguments: str) -> str:
     return ran.stdout
 
 
+@pytest.mark.slow
 def test_kubectl_runs_the_plugin_and_completes_it(
     plugin: dict[str, str], kubeconfig: str, namespace: str
 ) -> None:

@@ -11,6 +11,8 @@ from support.clusters.workload_lives import adopted
 from support.objects.workloads import a_jobset, asking, held, replicated
 from support.programs.cli_runs import run
 
+pytestmark = pytest.mark.slow
+
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
 
 

@@ -19,6 +19,8 @@ from support.clusters.target_lives import a_targeting_job, a_workload
 from support.programs.asynchronous import asynchronous, until
 from support.project.rights import Right, console_rules, consoles_own_rules, granted, needed
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def token(api: ApiServer, namespace: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
+import pytest
 import urllib3
 
 from plimsoll_devcluster.api_server import ApiServer
@@ -13,6 +14,8 @@ from plimsoll_devcluster.waiting import wait_until
 from support.clusters.console_users import CLUSTER_OBJECTS, JOBS, NODES, Asking, MakeUser, a_gang
 from support.clusters.scene import Scene
 from support.objects.manifests import job_queue
+
+pytestmark = pytest.mark.slow
 
 SECONDS = 30
 Event = tuple[str, dict[str, object]]

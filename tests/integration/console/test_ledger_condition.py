@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from plimsoll.kube.objects.times import micro_time
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
@@ -10,6 +12,8 @@ from plimsoll_devcluster.processes.console_process import ConsoleProcess
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.waiting import wait_until
 from support.objects.job_manifests import a_policy
+
+pytestmark = pytest.mark.slow
 
 POLICY = "/apis/plimsoll.dev/v1alpha1/placementpolicies/default"
 LEASE = "plimsoll-ledger"

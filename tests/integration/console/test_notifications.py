@@ -16,6 +16,8 @@ from support.objects.job_manifests import a_priority_class
 from support.objects.manifests import edited, job_queue
 from support.servers.event_receiver import EventReceiver, event_receiver
 
+pytestmark = pytest.mark.slow
+
 SECRET: Final = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 SECONDS: Final = 60
 

@@ -9,6 +9,8 @@ from plimsoll_devcluster.processes.page_visit import DESK, PHONE, Colours, OpenP
 from support.clusters.busy_cluster import NODES, PRETRAIN
 from support.clusters.scene import Scene
 
+pytestmark = pytest.mark.slow
+
 VIEWS = (("map",), ("queue",), ("power",), ("money",), ("history",))
 LOOKS: dict[str, tuple[Colours, ViewportSize]] = {
     "light": ("light", DESK),

@@ -14,6 +14,8 @@ from support.clusters.scene import Scene
 from support.clusters.tenants import beside
 from support.objects.job_manifests import a_pool, a_queue, a_training_job
 
+pytestmark = pytest.mark.slow
+
 CONSOLE_ENVIRONMENT = {
     "PLIMSOLL_CONSOLE_LEDGER_URL": "sqlite:///{folder}/ledger.db",
     "PLIMSOLL_CONSOLE_LEDGER_GRAMS_PER_KWH": "400",

@@ -13,6 +13,8 @@ from plimsoll_devcluster.processes.page_visit import OpenPage, Visit
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_queue, a_training_job
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = "<img src=x onerror=document.title='taken'><script>document.title='taken'</script>"
 BACKWARDS = "\u202egnp.exe"
 LONG = "q" * 253

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from plimsoll_devcluster.fake_nodes import RACK, fake_node
@@ -9,6 +10,8 @@ from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.processes.page_visit import OpenPage
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_pool
+
+pytestmark = pytest.mark.slow
 
 NODES = 320
 IN_A_RACK = 16

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from plimsoll_devcluster.api_server import ApiServer
@@ -13,6 +14,8 @@ from plimsoll_devcluster.processes.page_visit import OpenPage, visit
 from plimsoll_devcluster.processes.ports import free_port
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_training_job
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_new_job_and_its_place_appear_by_themselves(

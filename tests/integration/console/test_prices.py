@@ -1,5 +1,7 @@
 """What GPUs cost, the console reads in pools, also where the operator has it from elsewhere."""
 
+import pytest
+
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.fake_nodes import NODES as ALL_NODES
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -7,6 +9,8 @@ from plimsoll_devcluster.waiting import wait_until
 from support.clusters.console_users import CLUSTER_OBJECTS, MakeUser
 from support.clusters.scene import GROUP, SECONDS
 from support.objects.bought_nodes import LABEL, a_growing_pool
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_pool_without_a_price_costs_what_its_status_says(

@@ -12,6 +12,8 @@ from support.clusters.scene import Scene
 from support.clusters.tenants import beside
 from support.objects.manifests import edited, job_queue
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 30
 
 

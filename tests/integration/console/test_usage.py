@@ -19,6 +19,8 @@ from support.clusters.scene import Scene
 from support.clusters.tenants import beside
 from support.objects.manifests import edited, gpu_pool, job_queue
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 150
 ALL = (JOBS, NODES, CLUSTER_OBJECTS)
 SECRET = "secret-merger"

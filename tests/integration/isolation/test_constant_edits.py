@@ -13,6 +13,8 @@ from support.clusters.neighbours import placed_meanwhile, unharmed
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_priority_class, a_training_job
 
+pytestmark = pytest.mark.slow
+
 EDITORS = 12
 
 

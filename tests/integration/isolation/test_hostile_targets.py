@@ -31,6 +31,8 @@ from support.clusters.tenants import beside
 from support.objects.job_manifests import a_training_job
 from support.servers.scalable_kinds import a_kind_that_hangs, a_scalable_kind
 
+pytestmark = pytest.mark.slow
+
 OPERATOR_ENVIRONMENT: Final[Mapping[str, str]] = {"PLIMSOLL_TARGET_SECONDS": "1"}
 HANGING: Final = 200
 

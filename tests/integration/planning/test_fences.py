@@ -21,6 +21,8 @@ from support.objects.job_manifests import (
     an_inference_job,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def greedy(scene: Scene) -> Iterator[Scene]:

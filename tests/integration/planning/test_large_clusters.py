@@ -12,6 +12,8 @@ from plimsoll_devcluster.processes.short_lives import forked_operator
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_template, a_training_job
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:

@@ -56,6 +56,8 @@ from support.programs.asynchronous import asynchronous, until
 from support.project.rights import Right, cluster_rules, granted, needed, own_rules
 from support.servers.worker_endpoint import a_token
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 CLUSTER_RULES = cluster_rules()
 OWN_RULES = own_rules()

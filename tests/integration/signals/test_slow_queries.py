@@ -21,6 +21,8 @@ from support.clusters.scene import Scene, conditions
 from support.objects.job_manifests import a_pool, a_power_domain, an_inference_job
 from support.servers.misbehaving_prometheus import Behaviour, misbehaving_prometheus
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_SECONDS = 2
 LOAD_SECONDS = 2
 ROW = {"row": "a"}
