@@ -239,6 +239,7 @@ def in_use(status: Manifest) -> list[tuple[str, str, str]]:
     return [(each["type"], each["used"], each["borrowed"]) for each in status["usage"]]
 
 
+@pytest.mark.slow
 def test_the_columns_of_kubectl_say_where_how_many_and_why_not(
     scene: Scene, kubectl: Kubectl
 ) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import urllib3
 
 import plimsoll_worker
@@ -100,6 +101,7 @@ def test_what_workers_report_stands_in_the_status_of_their_job(
         assert "expectedCompletion" in status
 
 
+@pytest.mark.slow
 def test_gradients_that_are_noisy_enough_are_worth_a_restart_with_a_larger_batch(
     scene: Scene, tmp_path: Path
 ) -> None:
@@ -178,6 +180,7 @@ def test_a_token_is_good_beside_its_successor_and_for_no_other_job(scene: Scene)
     assert answered(scene, pod_token(scene, again)) == 200
 
 
+@pytest.mark.slow
 def test_a_new_leader_hears_of_all_workers_again(scene: Scene, tmp_path: Path) -> None:
     _, pods = a_gang(scene)
     assert scene.operator.stop() == 0

@@ -71,6 +71,7 @@ def test_the_limits_outlive_the_agent_and_the_next_one_goes_on_without_touching_
     assert gpus.sets() == sets
 
 
+@pytest.mark.slow
 def test_what_is_wanted_while_no_agent_runs_is_done_by_the_next_one(
     agent: AgentProcess, gpus: FakeGpus, operator_lease: Operator
 ) -> None:
@@ -81,6 +82,7 @@ def test_what_is_wanted_while_no_agent_runs_is_done_by_the_next_one(
     agent.until_reported("300,300")
 
 
+@pytest.mark.slow
 def test_an_agent_that_does_not_know_yet_whether_the_operator_lives_touches_nothing(
     agent: AgentProcess, gpus: FakeGpus, operator_lease: Operator, api: ApiServer
 ) -> None:
@@ -93,6 +95,7 @@ def test_an_agent_that_does_not_know_yet_whether_the_operator_lives_touches_noth
     agent.until_reported("700,700", SILENT)
 
 
+@pytest.mark.slow
 def test_the_agent_goes_on_when_the_api_server_was_away(
     agent: AgentProcess, gpus: FakeGpus, operator_lease: Operator, control_plane: Cluster
 ) -> None:

@@ -55,6 +55,7 @@ async def ui(
             await process.wait()
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_the_page_is_reached_through_the_api_server(tmp_path: Path) -> None:
     async with a_page() as port:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
@@ -66,6 +68,7 @@ def test_each_change_is_a_line_of_json_until_the_program_is_interrupted(
         assert ended(process) == (130, "")
 
 
+@pytest.mark.slow
 def test_nothing_is_said_when_nobody_reads_on(control_plane: Cluster, api: ApiServer) -> None:
     add_queue(api, "first")
     with watching(control_plane, "queue", out=subprocess.PIPE) as process:
@@ -107,6 +110,7 @@ class Seen:
             self.text += os.read(self._leader, 4096).decode(errors="replace")
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_answer_has_a_status_of_its_own(
     control_plane: Cluster, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_signing_out_forgets_the_token(stranger: Visit, viewer: Asking) -> None:
     expect(stranger.page.get_by_label("Token")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_one_whose_account_is_deleted_is_signed_out(
     stranger: Visit, viewer: Asking, api: ApiServer
 ) -> None:
@@ -81,6 +82,7 @@ def test_one_whose_account_is_deleted_is_signed_out(
     expect(stranger.page.get_by_label("Token")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_may_be_seen_no_longer_is_taken_from_the_page(
     stranger: Visit, viewer: Asking, api: ApiServer
 ) -> None:

@@ -127,6 +127,7 @@ def test_a_foreign_token_is_rejected(ask: Ask, tmp_path: Path) -> None:
     assert "plimsoll: the console rejects your token: the token is expired" in ran.err
 
 
+@pytest.mark.slow
 def test_a_console_without_a_ledger_says_how_to_turn_it_on(
     ask: Ask, control_plane: Cluster
 ) -> None:
@@ -151,6 +152,7 @@ async def beside(folder: Path, server: str, token: str, *options: str) -> Ran:
     return await ran_beside("usage", "--kubeconfig", str(path), *options)
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_the_console_is_reached_through_the_api_server(
     console: ConsoleProcess, admin_token: str, tmp_path: Path
@@ -163,6 +165,7 @@ async def test_the_console_is_reached_through_the_api_server(
     assert pods.asked[0].startswith("/api/v1/namespaces/home/pods?")
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_where_there_is_no_console_or_no_token_it_is_said_how_to_get_one(
     tmp_path: Path,

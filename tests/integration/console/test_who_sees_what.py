@@ -186,6 +186,7 @@ def test_a_token_that_is_not_valid_learns_nothing(
     assert user.get("map")[0] == 200
 
 
+@pytest.mark.slow
 def test_the_token_of_a_deleted_account_is_soon_refused(api: ApiServer, a_user: MakeUser) -> None:
     user = a_user([JOBS])
     assert user.get("jobs")[0] == 200
@@ -193,6 +194,7 @@ def test_the_token_of_a_deleted_account_is_soon_refused(api: ApiServer, a_user: 
     wait_until(lambda: user.get("jobs")[0] == 401, timeout_seconds=SECONDS, what="it is refused")
 
 
+@pytest.mark.slow
 def test_a_right_that_is_withdrawn_is_soon_gone(
     cluster: Scene, api: ApiServer, a_user: MakeUser
 ) -> None:

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import NODES, fake_node
 from plimsoll_devcluster.gpu_models import H100
@@ -70,6 +72,7 @@ def not_ready(since: timedelta) -> Manifest:
     return {"status": {"conditions": [{**said, "lastTransitionTime": at}]}}
 
 
+@pytest.mark.slow
 def test_a_node_that_is_not_ready_takes_nothing_new_and_is_left_after_a_while(
     scene: Scene,
 ) -> None:

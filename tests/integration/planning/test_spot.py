@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
@@ -43,6 +45,7 @@ def test_a_job_whose_time_is_short_is_placed_off_spot_and_says_why(scene: Scene)
     assert "SpotUsable" not in conditions(scene.running(relaxed).status)
 
 
+@pytest.mark.slow
 def test_under_economy_a_job_with_time_waits_for_spot_and_starts_when_it_comes(
     scene: Scene,
 ) -> None:

@@ -174,6 +174,7 @@ def test_only_what_is_new_is_taken_back(api: ApiServer) -> None:
     assert not api.exists("/api/v1/nodes/new")
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_api_server_restarts(
     control_plane: Cluster, api: ApiServer, pods: str
 ) -> None:
@@ -200,6 +201,7 @@ def test_stopping_leaves_no_process_and_no_file(own_control_plane: ControlPlane)
     assert not own_control_plane.kubeconfig.parent.exists()
 
 
+@pytest.mark.slow
 def test_without_service_account_admission_pods_mount_no_token(
     own_control_plane: ControlPlane,
 ) -> None:
@@ -207,6 +209,7 @@ def test_without_service_account_admission_pods_mount_no_token(
     assert not pod["spec"].get("volumes")
 
 
+@pytest.mark.slow
 def test_a_program_that_has_ended_is_noticed(own_control_plane: ControlPlane) -> None:
     os.kill(own_control_plane.pids()["kube-scheduler"], signal.SIGKILL)
 
@@ -233,6 +236,7 @@ def test_a_program_that_does_not_start_shows_its_last_words(tmp_path: Path) -> N
     assert not control_plane.kubeconfig.parent.exists()
 
 
+@pytest.mark.slow
 @only_on_linux
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_process_outlives_an_owner_that_is_ended_by(number: signal.Signals) -> None:
@@ -249,6 +253,7 @@ def test_no_process_outlives_an_owner_that_is_ended_by(number: signal.Signals) -
     assert not folder.exists()
 
 
+@pytest.mark.slow
 @only_on_linux
 def test_a_program_without_a_handler_of_its_own_cleans_up_on_sigterm() -> None:
     script = (

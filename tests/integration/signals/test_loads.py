@@ -127,6 +127,7 @@ def test_a_service_grows_with_what_is_offered_to_it_and_shrinks_again(
     until_seen(scene, job, lambda: len(pod_names(scene, job)) == 1, "one replica is enough")
 
 
+@pytest.mark.slow
 def test_a_full_service_grows_though_it_serves_no_more(
     scene: Scene, exporter: VllmExporter
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_full_service_grows_though_it_serves_no_more(
     until_seen(scene, job, lambda: len(pod_names(scene, job)) == 3, "those that wait count")
 
 
+@pytest.mark.slow
 def test_what_is_no_number_moves_nothing_and_it_goes_on_when_there_are_numbers_again(
     scene: Scene, exporter: VllmExporter
 ) -> None:
@@ -178,6 +180,7 @@ def test_a_wrong_query_is_named_until_it_is_mended(scene: Scene, exporter: VllmE
     until_seen(scene, job, lambda: problem(scene, job) == "", "nothing is wrong now")
 
 
+@pytest.mark.slow
 def test_without_prometheus_replicas_stay_and_with_it_again_they_follow(
     scene: Scene, exporter: VllmExporter, prometheus: PrometheusServer
 ) -> None:

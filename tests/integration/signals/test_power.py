@@ -113,6 +113,7 @@ def test_an_overshoot_is_capped_within_its_limit_and_whoever_matters_less_pays(
     assert "PowerCapped" not in conditions(scene.status(urgent))
 
 
+@pytest.mark.slow
 def test_when_a_feed_is_lost_caps_save_what_they_can_and_only_the_rest_is_taken_away(
     scene: Scene, gpus: CappedGpus
 ) -> None:
@@ -137,6 +138,7 @@ def test_when_a_feed_is_lost_caps_save_what_they_can_and_only_the_rest_is_taken_
     assert scene.running(urgent).uids <= pods
 
 
+@pytest.mark.slow
 def test_without_preempt_workers_are_taken_but_no_job_is_stopped(
     scene: Scene, gpus: CappedGpus
 ) -> None:
@@ -189,6 +191,7 @@ def test_without_a_measurement_nothing_moves_and_it_is_reported(
     until_measured(scene)
 
 
+@pytest.mark.slow
 def test_a_restarted_operator_goes_on_and_caps_are_lifted_after_a_calm_minute(
     scene: Scene, gpus: CappedGpus
 ) -> None:

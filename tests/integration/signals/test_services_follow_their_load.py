@@ -175,6 +175,7 @@ def test_a_wrong_query_is_reported_with_what_prometheus_says_of_it(
     until_replicas(scene, job, 4)
 
 
+@pytest.mark.slow
 def test_prefill_grows_with_longer_inputs_and_decode_stays(scene: Scene, load: Load) -> None:
     scene.add_nodes(fake_node("node", gpus=8))
     job = a_service()
@@ -209,6 +210,7 @@ def sizes_of(scene: Scene, job: Manifest) -> dict[str, list[str]]:
     return {node: sorted(each) for node, each in found.items()}
 
 
+@pytest.mark.slow
 def test_request_sizes_go_to_the_gpu_types_that_are_cheapest_for_them(
     scene: Scene, load: Load
 ) -> None:
@@ -251,6 +253,7 @@ def test_request_sizes_go_to_the_gpu_types_that_are_cheapest_for_them(
     assert before == {pod["metadata"]["uid"] for pod in scene.pods_of(job)}
 
 
+@pytest.mark.slow
 def test_a_spike_shrinks_training_and_gives_its_gpus_back(scene: Scene, load: Load) -> None:
     scene.add_nodes(fake_node("node", gpus=8))
     scene.apply(a_priority_class("serving", 1000))
