@@ -29,9 +29,10 @@ from plimsoll_devcluster.proxies.faulty_proxy import FaultyProxy
 from plimsoll_devcluster.waiting import PATIENCE, wait_until
 from support.clusters.scene import Scene
 from support.objects.job_manifests import a_gpu_pod, a_training_job
+from support.project.tiers import quick_first
 
 SECONDS = 3.0
-SEEDS = (11, pytest.param(12, marks=pytest.mark.slow))
+SEEDS = quick_first([11, 12])
 RETRY_SECONDS = 3.0 * PATIENCE
 ACTING_SECONDS = 10.0 * PATIENCE
 """What may pass from hearing of a job until its pods run, on a machine that has more to do."""

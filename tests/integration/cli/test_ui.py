@@ -77,6 +77,7 @@ async def test_the_page_is_reached_through_the_api_server(tmp_path: Path) -> Non
     assert "labelSelector=app.kubernetes.io" in pods.asked[0]
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_where_there_is_no_console_it_is_said_how_to_get_one(tmp_path: Path) -> None:
     pods = ForwardingServer(1)
@@ -106,6 +107,7 @@ async def test_the_rights_that_are_needed_are_named(tmp_path: Path, path: str) -
     assert said.decode().endswith(f": get permission to {RIGHTS}\n")
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     async with a_page() as port:
@@ -126,6 +128,7 @@ def test_nobody_else_can_read_the_token(tmp_path: Path) -> None:
     assert "http://127.0.0.1:1/#token=a&lt;b" in page.read_text()
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_without_a_token_it_is_said_how_to_get_one(tmp_path: Path) -> None:
     async with a_page() as port:

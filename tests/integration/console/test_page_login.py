@@ -58,6 +58,7 @@ def test_a_token_in_the_address_is_gone_from_it_at_once(stranger: Visit, viewer:
     assert viewer.token not in stranger.page.url
 
 
+@pytest.mark.slow
 def test_a_token_stays_in_its_tab(stranger: Visit, viewer: Asking) -> None:
     stranger.sign_in(viewer.token)
     other = stranger.page.context.new_page()

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
+from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.scene import Scene
@@ -41,9 +42,9 @@ def label(api: ApiServer, namespace: str, **labels: str | None) -> None:
 
 
 @pytest.mark.parametrize("job", REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_meant_is_refused(api: ApiServer, namespace: str, job: Manifest) -> None:
+def test_what_cannot_be_meant_is_refused(control_plane: Cluster, job: Manifest) -> None:
     with pytest.raises(ApiServerRefusedError) as refusal:
-        api.create(jobs(namespace, job["kind"]), job)
+        control_plane.api.create(jobs("default", job["kind"]), job)
     assert 400 <= refusal.value.status < 500 or "too large" in str(refusal.value)
 
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+import pytest
 from prometheus_client import REGISTRY
 
 from plimsoll.kube.http.client import KubeClient, Selection
@@ -274,6 +275,7 @@ async def test_a_restart_of_the_api_server_is_survived(
         await until(lambda: world.staleness() < 2)
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_five_thousand_objects_are_listed_and_followed(
     server: Endpoint, namespace: str

@@ -1,5 +1,7 @@
 """Who gets what there is: queues, priorities, power, spot shares, and what may not be disturbed."""
 
+import pytest
+
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
@@ -220,6 +222,7 @@ def test_a_gang_shrinks_for_a_newcomer_and_grows_into_what_is_idle(scene: Scene)
     wait_until_workers(scene, gang, 8)
 
 
+@pytest.mark.slow
 def test_a_gang_that_has_waited_long_gets_its_turn_among_small_jobs(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=2))
     scene.apply(a_policy(reservation={"after": "2s"}))

@@ -134,6 +134,7 @@ def away(prometheus: PrometheusServer) -> Generator[None]:
     prometheus.start()
 
 
+@pytest.mark.slow
 def test_a_load_that_is_not_known_moves_nothing(
     scene: Scene, load: Load, prometheus: PrometheusServer
 ) -> None:

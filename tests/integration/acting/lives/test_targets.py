@@ -38,6 +38,7 @@ from support.objects.job_manifests import (
     an_inference_job,
 )
 from support.programs.cli_runs import run
+from support.project.tiers import quick_first
 from support.servers.scalable_kinds import a_scalable_kind
 
 
@@ -50,7 +51,7 @@ def operator(control_plane: Cluster) -> Iterator[OperatorProcess]:
 
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "targets" / "serve-deployment.yaml"
-KINDS = ("Deployment", pytest.param("StatefulSet", marks=pytest.mark.slow))
+KINDS = quick_first(["Deployment", "StatefulSet"])
 PRICES = (
     a_pool("dear", {"terms": "dear"}, pricePerGPUHour="3"),
     a_pool("cheap", {"terms": "cheap"}, pricePerGPUHour="1"),
