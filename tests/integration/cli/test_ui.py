@@ -15,11 +15,12 @@ from plimsoll.cli.console.opening import leading_to
 from plimsoll.cli.console.reaching import RIGHTS
 from plimsoll_devcluster.processes.credentials import kubeconfig, write_secret
 from plimsoll_devcluster.proxies.passing_on import address_of, served
+from plimsoll_devcluster.waiting import PATIENCE
 from support.programs.asynchronous import asynchronous
 from support.servers.forwarding_server import TOKEN, ForwardingServer
 
 MAIN = "import sys; from plimsoll.cli import main; sys.exit(main())"
-SECONDS = 60
+SECONDS = 60 * PATIENCE
 
 
 @asynccontextmanager
