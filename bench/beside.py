@@ -46,7 +46,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.processes.control_plane import ControlPlane
 from plimsoll_devcluster.programs import kueue_program
 from plimsoll_devcluster.programs.control_plane_programs import find_programs
-from plimsoll_devcluster.programs.workload_controllers import find_controller
+from plimsoll_devcluster.programs.workload_controllers import CRDS, find_controller
 
 JOBS, GANGS = 4000, 300
 JOB_SIDES, GANG_SIDES = (PLIMSOLL, KUEUE), (PLIMSOLL, KNOWN, KUEUE, KUEUE_PACKED)
@@ -107,6 +107,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     for name, least in LEAST.items():
         if not least <= getattr(arguments, name) < float("inf"):
             raise SystemExit(f"--{name.replace('_', '-')}: must be a number of at least {least}")
+    if arguments.kueue not in (None, FOUND) and not (arguments.kueue / CRDS).is_dir():
+        raise SystemExit(f"--kueue: {arguments.kueue} is no folder that `make kueue` prints")
     if arguments.kueue is None and {*(arguments.only or ())} & THEIRS:
         raise SystemExit("--only: kueue needs --kueue")
     if arguments.jobs > arguments.nodes * NODE_GPUS:

@@ -159,6 +159,7 @@ def test_without_kueue_there_is_only_plimsoll() -> None:
         (["--jobs", "5000"], "--jobs: must be at most 4000, a GPU each"),
         (["--gang-nodes", "4"], "--gang-nodes: must be a number of at least 8"),
         (["--only", "kueue"], "--only: kueue needs --kueue"),
+        (["--kueue", "/nowhere"], "--kueue: /nowhere is no folder that `make kueue` prints"),
     ],
 )
 def test_what_makes_no_sense_ends_the_program(words: list[str], said: str) -> None:
