@@ -20,8 +20,8 @@ from plimsoll.planning.plan.decisions import assignments_text
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.vocabulary.reasons import Reason
 
-UNTOLD: Final = timedelta(seconds=5)
-"""How long the pod may be all that tells a job's place."""
+UNTOLD: Final = timedelta(seconds=10)
+"""How long after it was made the pod may be all that tells a job's place."""
 
 
 def told_by_pod(step: Step, job: TrainingJob, turn: Turn) -> Step:
@@ -81,7 +81,7 @@ def untold(step: Step, turn: Turn) -> Step:
     is_alike = step.status.reason == Reason.ADMITTED and not step.does_more_than_report
     if not (view.told_by_pod and is_alike) or not isinstance(step.status, TrainingJobStatus):
         return step
-    until = _since(step.status) + UNTOLD
+    until = max((each.created or turn.now for each in view.pods), default=turn.now) + UNTOLD
     if turn.now >= until:
         return step
     return replace(step, status=view.status_written, rests_until=until)
