@@ -9,6 +9,12 @@ import msgspec
 
 from plimsoll.cli.analysis.purchasing import purchase_for, purchase_lines
 from plimsoll.cli.analysis.trial import Trial
+from plimsoll.cli.analysis.usage import (
+    draw_by_domain,
+    placed_jobs,
+    usage_by_node,
+    usage_by_queue,
+)
 from plimsoll.cli.output.report import (
     GpuLine,
     JobLine,
@@ -22,13 +28,8 @@ from plimsoll.cli.output.report import (
 from plimsoll.observe.snapshot import JobName, JobView
 from plimsoll.planning.actions import Action, Plan
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_placement.check.placed import PlacedJob, placed_jobs
-from plimsoll_placement.check.usage import (
-    NodeUsage,
-    draw_by_domain,
-    usage_by_node,
-    usage_by_queue,
-)
+from plimsoll_placement.check.placed import PlacedJob
+from plimsoll_placement.check.usage import NodeUsage
 from plimsoll_placement.model import Assignment, GpuType, Node, NodeName, Role
 from plimsoll_placement.placing.shortfall import lacking_load
 
@@ -37,7 +38,7 @@ MICROWATTS = 1_000_000
 
 def report(trial: Trial) -> Report:
     """The report on a plan."""
-    placed = tuple(placed_jobs(trial.result.problem, trial.result.solution.placements))
+    placed = tuple(placed_jobs(trial.result))
     jobs = tuple(_job_lines(trial, placed))
     usage = usage_by_node(placed)
     return Report(
