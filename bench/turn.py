@@ -100,15 +100,16 @@ def node(number: int) -> Raw:
     return gpu_node(f"node-{number:05}", GPU, GPUS_PER_NODE, labels)
 
 
-def job(number: int) -> Raw:
-    """A job of one worker with one GPU."""
+def job(number: int, *, plain: bool) -> Raw:
+    """A job of one worker with one GPU; a plain one is in no queue."""
+    queue = {} if plain else {"queue": f"queue-{number % QUEUES}"}
     container = {"name": "main", "image": "train", "resources": {"requests": {"cpu": "1"}}}
     template = {"spec": {"containers": [container]}}
     return {
         "kind": "TrainingJob",
         "metadata": {"name": name_of(number), "namespace": f"team-{number % NAMESPACES}"},
         "spec": {
-            "queue": f"queue-{number % QUEUES}",
+            **queue,
             "workers": {"min": 1, "gpusPerWorker": 1, "template": template},
             "accelerators": [{"type": GPU, "throughput": [{"workers": 1, "rate": 1}]}],
         },
@@ -153,6 +154,10 @@ class Bench:
         self._nodes = itertools.count()
         self._prices = itertools.count(3)
 
+    def job(self, number: int) -> Raw:
+        """A job of one worker with one GPU."""
+        return job(number, plain=self.arguments.plain)
+
     async def story(self, twin: Twin) -> None:
         """All that happens."""
         for number in range(self.arguments.nodes):
@@ -160,9 +165,9 @@ class Bench:
         for each in () if self.arguments.plain else rules(self.arguments.nodes):
             twin.apply(each)
         for number in range(self.arguments.jobs):
-            twin.apply(job(number))
+            twin.apply(self.job(number))
         changes: Mapping[str, Callable[[Twin], object]] = {
-            "arrival": lambda twin: twin.apply(job(next(self._next))),
+            "arrival": lambda twin: twin.apply(self.job(next(self._next))),
             "end": self.end_one,
             "deletion": lambda twin: twin.api.delete(key_of(next(self._oldest))),
             "lost_node": lambda twin: twin.api.delete(Key("nodes", "", self.used_node(twin))),
@@ -231,7 +236,7 @@ class Bench:
                     twin.api.delete(key_of(next(self._oldest)))
                 else:
                     self.end_one(twin)
-                twin.apply(job(next(self._next)))
+                twin.apply(self.job(next(self._next)))
             await asyncio.sleep(1)
 
 

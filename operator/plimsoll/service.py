@@ -277,6 +277,8 @@ class Operator:
         """Start watching and campaigning for the lease, and act once leader."""
         port = await self._server.start()
         _log.info("serving probes and metrics", port=port, identity=self._settings.identity)
+        # What a search needs takes seconds to load: beside the first lists.
+        self._solver.warm_up()
         # First, because whatever is read before leadership is certain has to be read again.
         await self.leadership.attend()
         for part in self._parts():

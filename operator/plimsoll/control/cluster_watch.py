@@ -26,7 +26,7 @@ from plimsoll.kube.objects.objects import (
     PriorityClass,
 )
 from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
-from plimsoll.kube.objects.sharing import PodSharing, with_own_notes
+from plimsoll.kube.objects.sharing import NodeSharing, PodSharing
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.probe_server import stale_watches
 from plimsoll.kube.watching.following import WatchTerms
@@ -88,7 +88,7 @@ class ClusterWatch:
         def of_kind(adapter: Adapter[Any]) -> ServedWatch[Any]:
             return if_served(adapter.resource, adapter.type, _of_concern)
 
-        self.nodes = watch(NODES, Node, with_own_notes)
+        self.nodes = watch(NODES, Node, NodeSharing())
         self.pods = watch(PODS, Pod, PodSharing(DATED_CONDITIONS))
         self.priority_classes = watch(PRIORITY_CLASSES, PriorityClass)
         self.budgets = watch(POD_DISRUPTION_BUDGETS, PodDisruptionBudget)

@@ -7,13 +7,16 @@ it is kept as a refusal, next to the last version that could be read.
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
+from weakref import WeakValueDictionary
 
+import msgspec
 from pydantic import ValidationError
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME, Job, JobStatus
-from plimsoll.api.model import wire_of
+from plimsoll.api.model import ApiModel, wire_of
 from plimsoll.api.refusal_text import why_refused
 from plimsoll.api.resource import ObjectMeta, Resource
 from plimsoll.api.training_job import TrainingJob
@@ -35,6 +38,8 @@ class CustomResources:
         self._merged: dict[str, tuple[Resource, JobStatus, Resource]] = {}
         self._refused: dict[str, RefusedObject] = {}
         self._gone: dict[str, str] = {}
+        self._specs: WeakValueDictionary[tuple[str, bytes], ApiModel] = WeakValueDictionary()
+        """The specs of jobs, by what they are written as: users submit many alike."""
 
     def all(self) -> list[Resource]:
         """All resources, with assumed statuses applied."""
@@ -70,9 +75,7 @@ class CustomResources:
         if self._newest(uid) >= int(version):
             return
         try:
-            self._models[uid] = self._read_update(raw) or KIND_BY_NAME[raw["kind"]].model_validate(
-                raw
-            )
+            self._models[uid] = self._read_update(raw) or self._read(raw)
         except ValidationError as error:
             self._refuse(raw, why_refused(error))
         except Exception as error:  # noqa: BLE001 - around one object: it is refused, others are read
@@ -80,6 +83,19 @@ class CustomResources:
         else:
             self._refused.pop(uid, None)
         self._changed()
+
+    def _read(self, raw: Raw) -> Resource:
+        """An object; one with the same spec as another has that one's, which is not read again."""
+        kind = KIND_BY_NAME[raw["kind"]]
+        if kind not in (TrainingJob, InferenceJob) or "spec" not in raw:
+            return kind.model_validate(raw)
+        key = kind.__name__, blake2b(msgspec.json.encode(raw["spec"]), digest_size=16).digest()
+        known = self._specs.get(key)
+        if known is not None:
+            return kind.model_validate({**raw, "spec": known})
+        found = kind.model_validate(raw)
+        self._specs[key] = found.spec
+        return found
 
     def _read_update(self, raw: Raw) -> Resource | None:
         """A job of which only the status is new: what is known already is not read again.

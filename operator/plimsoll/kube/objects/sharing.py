@@ -6,13 +6,16 @@ conditions differ, so they are kept only for the named types.
 """
 
 from collections.abc import Collection
-from typing import TypeVar, cast
+from sys import intern
+from types import MappingProxyType
+from typing import Final, TypeVar, cast
 
 import msgspec
 
-from plimsoll.kube.objects.objects import Node, Pod, PodCondition
+from plimsoll.kube.objects.objects import Labels, Node, Pod, PodCondition
 
 P = TypeVar("P")
+_NO_NOTES: Final[Labels] = MappingProxyType({})
 
 _OWN = "plimsoll.dev/"
 _encode = msgspec.msgpack.Encoder().encode
@@ -32,15 +35,29 @@ class SharedParts:
         return cast("P", self._parts.setdefault((field, _encode(part)), part))
 
 
-def with_own_notes(node: Node) -> Node:
-    """The node without annotations that are not ours."""
-    notes = node.metadata.annotations
-    own = {name: value for name, value in notes.items() if name.startswith(_OWN)}
-    if len(own) == len(notes):
-        return node
-    return msgspec.structs.replace(
-        node, metadata=msgspec.structs.replace(node.metadata, annotations=own)
-    )
+class NodeSharing:
+    """A transform for a list-watch of nodes: without notes that are not ours, amounts shared.
+
+    Nodes of one type offer the same, and the values of most of their labels are alike.
+    """
+
+    def __init__(self) -> None:
+        self._parts = SharedParts()
+
+    def __call__(self, node: Node) -> Node:
+        """The node, with as many parts shared as possible."""
+        one, meta, status = self._parts.one, node.metadata, node.status
+        own = {name: value for name, value in meta.annotations.items() if name.startswith(_OWN)}
+        labels = {intern(name): intern(value) for name, value in meta.labels.items()}
+        return msgspec.structs.replace(
+            node,
+            metadata=msgspec.structs.replace(meta, annotations=own or _NO_NOTES, labels=labels),
+            status=msgspec.structs.replace(
+                status,
+                capacity=one("amounts", status.capacity),
+                allocatable=one("amounts", status.allocatable),
+            ),
+        )
 
 
 class PodSharing:

@@ -29,7 +29,7 @@ class EligibleNodes:
         self._all = (1 << len(nodes)) - 1
         self._keys = frozenset(key for node in nodes for key in node.metadata.labels)
         self._by_key: dict[str, Masks] = {}
-        self._by_name = _masks(node.metadata.name for node in nodes)
+        self._place = {node.metadata.name: place for place, node in enumerate(nodes)}
         alike: defaultdict[Hashable, list[int]] = defaultdict(list)
         for place, node in enumerate(nodes):
             alike[node.spec.unschedulable, node.spec.taints].append(place)
@@ -76,7 +76,7 @@ class EligibleNodes:
         """The nodes that meet a field requirement; the name is the only field."""
         name = requirement.values[0] if requirement.values else ""
         met = self._all if is_field_met(requirement, {NAME_FIELD: f"other than {name}"}) else 0
-        mask = self._by_name.get(name, 0)
+        mask = 1 << self._place[name] if name in self._place else 0
         return met | mask if is_field_met(requirement, {NAME_FIELD: name}) else met & ~mask
 
     def _with(self, key: str) -> Masks:

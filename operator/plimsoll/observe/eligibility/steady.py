@@ -26,6 +26,8 @@ class SteadyNodes:
 def _steady(node: Node) -> Node:
     """A node without what closes it temporarily; its availability accounts for that instead."""
     taints = tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/"))
+    if len(taints) == len(node.spec.taints) and not node.spec.unschedulable:
+        return node
     return msgspec.structs.replace(
         node, spec=msgspec.structs.replace(node.spec, unschedulable=False, taints=taints)
     )

@@ -29,7 +29,7 @@ class NodeMasks:
         self._seen: tuple[object, ...] = ()
         self._nodes = EligibleNodes(())
         self._steady = SteadyNodes()
-        self._bits: dict[str, int] = {}
+        self._places: dict[str, int] = {}
         self._unusable = 0
         self.spot = 0
         """The nodes that are spot."""
@@ -45,14 +45,15 @@ class NodeMasks:
         if seen == self._seen:
             return False
         self._seen, self.spot, self._nodes = seen, spot, EligibleNodes(lasting)
-        self._bits = {node.metadata.name: 1 << bit for bit, node in enumerate(lasting)}
+        self._places = {node.metadata.name: place for place, node in enumerate(lasting)}
         self._masks.clear()
         self.version += 1
         return True
 
     def of(self, nodes: Iterable[str]) -> int:
         """The nodes of these names, as a bit mask."""
-        return sum(self._bits.get(name, 0) for name in set(nodes))
+        places = (self._places.get(name) for name in set(nodes))
+        return sum(1 << place for place in places if place is not None)
 
     def eligible(self, template: PodTemplate, *, gpus: bool = True) -> int:
         """The nodes whose labels and taints allow pods of this template, with GPUs or without."""
@@ -94,7 +95,7 @@ class NodeMasks:
         A job that needs a place may be put on one of them rather than wait.
         """
         held = self.of(here)
-        if not here or not here <= self._bits.keys() or held & self._unusable:
+        if not here or not here <= self._places.keys() or held & self._unusable:
             return set()
         return {each.node for each in _replaced_workers(resource) if each.until > now} - here
 
