@@ -48,6 +48,8 @@ class Dispatch:
         self._plan_input: PlanInput | None = None
         self._last_turn: Turn | None = None
         self._guarded_at = -math.inf
+        self._well: Snapshot | None = None
+        """The last snapshot in which no node was to be closed or reopened."""
         self._refusals: dict[str, Refusal] = {}
         self.again_at: datetime | None = None
         """When to look at the jobs again even if nothing has happened."""
@@ -63,10 +65,17 @@ class Dispatch:
         changes = adoption_changes(snapshot.adopted, advises=snapshot.advises)
         writer.adoption.submit(changes)
         writer.adoption.say(remarks(snapshot.adopted))
-        wait = self._clock.monotonic() < self._guarded_at + self._terms.cluster_status_seconds
+        wait = self._clock.monotonic() < self._guarded_at + self._guard_seconds(snapshot)
         if not wait and not snapshot.advises and not writer.nodes.is_busy:
             self._guarded_at = self._clock.monotonic()
-            writer.nodes.submit(quarantine_changes(snapshot))
+            due = [*quarantine_changes(snapshot)]
+            self._well = None if due else snapshot
+            writer.nodes.submit(due)
+
+    def _guard_seconds(self, snapshot: Snapshot) -> float:
+        """How long after the last look at the nodes the next is due."""
+        is_well = self._well is not None and snapshot.differs_only_in_time(self._well)
+        return self._terms.unchanged_seconds if is_well else self._terms.cluster_status_seconds
 
     def cap(self, snapshot: Snapshot, plan_input: PlanInput, writer: Writer) -> None:
         """Cap GPUs as their power domains require; this waits for no plan."""
