@@ -1,6 +1,5 @@
 """The search of the whole, by a solver in a process of its own."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -103,17 +102,3 @@ def test_the_larger_a_problem_the_longer_it_may_take_even_for_greedy() -> None:
     assert patience_seconds(small, greedy) < 21
     assert patience_seconds(large, greedy) == 40
     assert patience_seconds(large, EFFORT) > patience_seconds(large, greedy)
-
-
-@asynchronous
-async def test_a_process_that_knows_nothing_is_sent_everything(solver: SolverProcess) -> None:
-    first, second = plan_input_of(2).problem, plan_input_of(4).problem
-    assert (await solver.solve(first, EFFORT)).placements.keys() == {"j0", "j1"}
-    assert len((await solver.solve(second, EFFORT)).placements) == 4
-    # A search that is cut off ends its process; the next one has never heard of any problem.
-    hung = asyncio.create_task(solver.search(second, Effort(deterministic_seconds=60)))
-    await asyncio.sleep(0)
-    hung.cancel()
-    assert await solver.search(first, EFFORT) is not None
-    assert (found := await solver.search(second, EFFORT)) is not None
-    assert len(found.placements) == 4

@@ -1,6 +1,8 @@
 """What search processes are sent: it makes the same problem again, from the one before."""
 
+import asyncio
 import pickle
+from contextlib import closing
 from dataclasses import replace
 from random import Random
 
@@ -8,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.control.problem_update import Difference, ProblemUpdate, difference, update_of, whole
+from plimsoll.control.solver_process import SolverProcess
+from plimsoll.control.solver_work import solved
+from plimsoll_placement.effort import Effort
 from plimsoll_placement.model import Job, Node
 from plimsoll_placement.problem import Problem
 from support.problems.builders import a_node, a_problem, a_queue, a_training_job, some_nodes
+from support.programs.asynchronous import asynchronous
+
+AT_ONCE = Effort(deterministic_seconds=0)
 
 
 def changed(rng: Random, problem: Problem) -> Problem:
@@ -79,3 +87,31 @@ def test_nothing_differs_between_the_same_items() -> None:
     jobs: tuple[Job, ...] = ()
     assert difference(nodes, nodes) == Difference()
     assert Difference[Job]().applied(jobs) is jobs
+
+
+def test_a_process_says_so_if_it_does_not_know_what_it_is_sent_changes_of() -> None:
+    first = a_problem(some_nodes(2), [a_training_job("j0")])
+    another = a_problem(some_nodes(2), [a_training_job("j1")]).jobs[0]
+    second = replace(first, jobs=(first.jobs[0], another))
+    assert solved(update_of(first, second, 8), AT_ONCE) is None
+    assert (found := solved(whole(first, 7), AT_ONCE)) is not None
+    assert found.placements.keys() == {"j0"}
+    assert (found := solved(update_of(first, second, 8), AT_ONCE)) is not None
+    assert found.placements.keys() == {"j0", "j1"}
+    # One in between never came, as when its search was given up.
+    assert solved(update_of(first, second, 10), AT_ONCE) is None
+
+
+@asynchronous
+async def test_a_process_that_does_not_know_a_problem_is_sent_all_of_it() -> None:
+    first = a_problem(some_nodes(2), [a_training_job("j0")])
+    another = a_problem(some_nodes(2), [a_training_job("j1")]).jobs[0]
+    second = replace(first, jobs=(first.jobs[0], another))
+    with closing(SolverProcess()) as solver:
+        assert (await solver.solve(first, AT_ONCE)).placements.keys() == {"j0"}
+        # Begun, and given up at once: its process may never have heard of the problem.
+        given_up = asyncio.create_task(solver.solve(second, AT_ONCE))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        found = await solver.solve(second, AT_ONCE)
+        assert found.placements.keys() == {"j0", "j1"}
