@@ -17,7 +17,8 @@ class LoopTerms:
 
     While more than a quarter of the jobs' permitted concurrent writes are under way, the next plan
     waits and the loop rests for `busy_pause`, because turns and writes share one processor. While
-    nothing changes but the time, what was worked out and reported stands for `unchanged_seconds`.
+    nothing changes but the time and no job waits, what was worked out and reported stands for
+    `unchanged_seconds`.
     Every `recheck_seconds` everything is worked out anew and compared; never if 0.
     From `large` nodes and jobs on, small changes are planned at once and the whole is searched in
     the background. After a turn failed and no job was found responsible, none is suspected for

@@ -1,22 +1,26 @@
 """Build plan inputs turn by turn; while nothing changes but the time, the last one stands a while.
 
-What time alone changes, such as what stopping a job costs, is not news of the second.
+That holds while every job has what it wants: what time alone changes then, such as what stopping a
+job costs, is not news of the second. For jobs that wait, time may be what they wait for.
 """
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll_placement.model import Job
+from plimsoll_placement.placing.shortfall import missing
 
 Arriving = Mapping[JobName, AbstractSet[str]]
 """The nodes that are there of those on which gangs will start once the others come."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Built:
     """A plan input, and all that it was built from."""
 
@@ -24,6 +28,17 @@ class _Built:
     arriving: Arriving
     faults: int
     plan_input: PlanInput
+
+    @cached_property
+    def nobody_waits(self) -> bool:
+        """Whether all jobs have places for all that they want."""
+        return not self.plan_input.holds and all(map(_has_all, self.plan_input.problem.jobs))
+
+
+def _has_all(job: Job) -> bool:
+    if job.gang:
+        return bool(job.running)
+    return not any(missing(role, job.running) for role in job.roles)
 
 
 class PlanInputs:
@@ -54,4 +69,5 @@ class PlanInputs:
             and built.faults == self._builder.faults.version
             and built.arriving == arriving
             and snapshot.differs_only_in_time(built.snapshot)
+            and built.nobody_waits
         )
