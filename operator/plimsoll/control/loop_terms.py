@@ -31,7 +31,7 @@ class LoopTerms:
     busy_pause_seconds: float = 0.3
     idle_seconds: float = 5.0
     cluster_status_seconds: float = 2.0
-    unchanged_seconds: float = 15.0
+    unchanged_seconds: float = 30.0
     recheck_seconds: float = 1800.0
     unexplained_seconds: float = 60.0
     large: int = LARGE

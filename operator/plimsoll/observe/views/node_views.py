@@ -50,6 +50,8 @@ class NodeViews:
     def _view(self, node: Node, taken: Taken, now: datetime) -> NodeView | None:
         """The node's view; the last readable one if it is unreadable now, None if it never was."""
         known = self._known.get(node.metadata.name)
+        if known is not None and _is_as_known(known, node, taken):
+            return known[3]
         seen = readable(node, lambda: self._seen(node, taken, now, known))
         if seen is None:
             return known[3] if known is not None else None
@@ -72,8 +74,15 @@ class NodeViews:
         return known[1]
 
     def _forget_others(self, nodes: Sequence[Node]) -> None:
+        if max(len(self._offers), len(self._known)) <= len(nodes):
+            return
         uids = {node.metadata.uid for node in nodes}
         for uid in self._offers.keys() - uids:
             del self._offers[uid]
         names = {node.metadata.name for node in nodes}
         self._known = {name: known for name, known in self._known.items() if name in names}
+
+
+def _is_as_known(known: _SeenNode, node: Node, taken: Taken) -> bool:
+    """Whether nothing has changed in a node that was open, which time alone does not change."""
+    return known[0] is node and known[2].open and (known[1] is taken or known[1] == taken)
