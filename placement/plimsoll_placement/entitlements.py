@@ -54,7 +54,8 @@ def entitlements_of(
     fillings: dict[QueueName, _Filling] = defaultdict(_Filling)
     for (queue, kind), milli in most.items():
         fillings[queue].left[kind] = milli
-    for peers in _by_turn(jobs):
+    mine = (job for job in jobs if not fillings.keys().isdisjoint(chains.get(job.queue, ())))
+    for peers in _by_turn(mine):
         turns = [
             (job, fillings[queue])
             for job in peers

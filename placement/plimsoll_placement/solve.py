@@ -23,7 +23,6 @@ from plimsoll_placement.score.score import score
 from plimsoll_placement.sharing.seating import with_seats
 from plimsoll_placement.solution import Outcome, Score, Solution
 
-
 MANY = 10_000
 """So many nodes and jobs make a cluster large."""
 

@@ -173,9 +173,15 @@ class Greedy:
 
     def _place_gang(self, job: Job, claim: Claim) -> None:
         """Place a gang on its best type; no job is preempted merely to avoid crossing domains."""
+        role = job.roles[0]
+        kind = claim, self._kinds.number(job, role), role.least, tuple(role.yields)
+        if kind in self._unplaceable:
+            return
         for request in requests(self.ledger, job):
             if self._place(request, claim) is not None:
                 return
+        if claim is not Claim.GUARANTEE:  # what is owed changes with every job
+            self._unplaceable[kind] = None
 
     def _place_replicas(self, job: Job, claim: Claim) -> None:
         """First the least count of every role, without which none is of use; then the rest."""

@@ -75,11 +75,12 @@ class Kinds:
             job.preferred_level if request.inside else None,
             request.gpu_type,
             len(request.replicas),
-            self._number(job, request.role),
+            self.number(job, request.role),
             job.name if depends else "",
         )
 
-    def _number(self, job: Job, role: Role) -> int:
+    def number(self, job: Job, role: Role) -> int:
+        """The number of all that counts of a job and its role, whatever is requested for it."""
         known = self._of.get((job.name, role.name))
         if known is None or known[0] is not job or known[1] is not role:
             companions = tuple(_companion(each) for each in job.companions)
