@@ -1,10 +1,13 @@
-"""What a search process does: it keeps the last problem that it was sent, and is sent changes."""
+"""What a search process does: it keeps the last problem that it was sent, and is sent changes.
+
+So it also keeps what the solver derived from it.
+"""
 
 from plimsoll.control.problem_update import ProblemUpdate
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
-from plimsoll_placement.solve import solve_lean
+from plimsoll_placement.solve import Solver
 
 
 class _Process:
@@ -12,6 +15,7 @@ class _Process:
 
     number = -1
     problem: Problem | None = None
+    solver = Solver()
 
 
 def solved(update: ProblemUpdate, effort: Effort) -> Solution | None:
@@ -21,4 +25,4 @@ def solved(update: ProblemUpdate, effort: Effort) -> Solution | None:
         return None
     problem = update.applied(None if is_whole else _Process.problem)
     _Process.number, _Process.problem = update.number, problem
-    return solve_lean(problem, effort)
+    return _Process.solver.solve_lean(problem, effort)
