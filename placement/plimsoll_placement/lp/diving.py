@@ -34,14 +34,26 @@ def dived(fluid: Fluid, values: Sequence[float]) -> Sequence[float]:
         large = [each for each in jobs if each.milli >= least_gpus * WHOLE_GPU_MILLI]
         if all(each.is_whole(values) for each in large):
             continue
-        for each in large:
-            each.decide(fluid, values, is_last=least_gpus == 0)
-        found = fluid.best()
+        found = _decided(fluid, values, large, is_last=least_gpus == 0)
         if found is None:
             break
         values = found
     fluid.climber.widen()
     return values
+
+
+def _decided(
+    fluid: Fluid, values: Sequence[float], large: Sequence["_Jobs"], *, is_last: bool
+) -> Sequence[float] | None:
+    """The columns once some jobs are decided: if not all that are rounded up have room, none is."""
+    for is_rounded_up in (True, False):
+        for each in large:
+            added = each.rounding(fluid) if is_rounded_up else NEARLY
+            each.decide(fluid, values, added, is_last=is_last)
+        found = fluid.best()
+        if found is not None:
+            return found
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +73,15 @@ class _Jobs:
         """Whether a whole number of them runs in each way."""
         return all(_is_whole(_sum(values, columns)) for columns in self._ways())
 
-    def decide(self, fluid: Fluid, values: Sequence[float], *, is_last: bool) -> None:
-        """Let the nearest whole number run, and as many in each way, most where most of them is.
+    def decide(self, fluid: Fluid, values: Sequence[float], added: float, *, is_last: bool) -> None:
+        """Let a whole number run, and as many in each way, most where most of them is.
 
+        It is rounded down after something was added.
         In the last dive no more than that of what is split: nobody is left who could give way.
         """
         ways = self._ways()
         running = [_sum(values, columns) for columns in ways]
-        whole = floor(sum(running) + self._rounding(fluid))
+        whole = floor(sum(running) + added)
         is_open = self._is_bound_to_shares or (is_last and not self.is_whole(values))
         if self.shares.whole is not None:
             fluid.climber.narrow_row(self.shares.whole, 0.0 if is_open else whole, whole)
@@ -80,8 +93,8 @@ class _Jobs:
             for column in columns:
                 fluid.climber.narrow_column(column, float(least), float(most))
 
-    def _rounding(self, fluid: Fluid) -> float:
-        """What is added before rounding down: of services that others give way for, they get all.
+    def rounding(self, fluid: Fluid) -> float:
+        """What is added to be nearest; of services that others give way for, to get all.
 
         Replicas are small, and what they serve is lost to a level above that of others.
         """
