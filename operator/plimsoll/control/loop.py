@@ -95,6 +95,8 @@ class Loop:
         self._unexplained_until = -math.inf
         self._stuck = frozenset[str]()
         self._beat: Callable[[], None] = lambda: None
+        self._awaited_seconds = 0.0
+        """How long the present turn has waited for the solver, and others could work."""
 
     def snapshot(self) -> Snapshot:
         """The cluster as currently known."""
@@ -116,7 +118,7 @@ class Loop:
         """
         self._beat = beat
         while True:
-            started = self._clock.monotonic()
+            started, self._awaited_seconds = self._clock.monotonic(), 0.0
             try:
                 if may_act():
                     await self._turn(writer)
@@ -129,7 +131,7 @@ class Loop:
             took = self._clock.monotonic() - started
             metrics.LOOP_SECONDS.observe(took)
             beat()
-            await asyncio.sleep(self._rest_seconds(took, writer))
+            await asyncio.sleep(self._rest_seconds(took - self._awaited_seconds, writer))
             await self._woken()
 
     async def _recover(self, error: Exception, writer: Writer) -> None:
@@ -157,10 +159,10 @@ class Loop:
             self._unexplained_until = self._clock.monotonic() + self._terms.unexplained_seconds
         return found
 
-    def _rest_seconds(self, took: float, writer: Writer) -> float:
+    def _rest_seconds(self, worked: float, writer: Writer) -> float:
         terms = self._terms
         pause = terms.busy_pause_seconds if self._is_busy(writer) else terms.pause_seconds
-        return max(pause, min(3 * took, 1.0))
+        return max(pause, min(3 * worked, 1.0))
 
     def _is_busy(self, writer: Writer) -> bool:
         jobs = len(self.latest.jobs) if self.latest is not None else 0
@@ -234,9 +236,11 @@ class Loop:
         pause = self._terms.busy_pause_seconds
         try:
             while not search.done():
+                asked = self._clock.monotonic()
                 await asyncio.wait({search}, timeout=pause)
+                started = self._clock.monotonic()
+                self._awaited_seconds += started - asked
                 if not search.done():
-                    started = self._clock.monotonic()
                     snapshot = self.snapshot()
                     self._act(snapshot, self._plan_input(snapshot, writer), writer)
                     self._beat()

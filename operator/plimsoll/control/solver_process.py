@@ -5,6 +5,7 @@ solution is used then.
 """
 
 import asyncio
+import os
 import sys
 import time
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -26,6 +27,8 @@ PATIENCE_SECONDS = 20.0
 """How far a search may exceed its deterministic time on a busy machine."""
 PATIENCE_SECONDS_EACH = 0.01
 """Further allowance for each node and job: thirty times what greedy takes for one."""
+BACKGROUND_NICENESS = 10
+"""Background searches get what processor time the rest of the operator leaves."""
 
 _log = logs.logger(__name__)
 
@@ -35,7 +38,7 @@ class SolverProcess:
 
     def __init__(self) -> None:
         # Each process starts on first use.
-        self._ahead, self._aside = _Process(), _Process()
+        self._ahead, self._aside = _Process(), _Process(niceness=BACKGROUND_NICENESS)
         self._is_warm = False
 
     def warm_up(self) -> None:
@@ -83,8 +86,10 @@ class SolverProcess:
 class _Process:
     """One process, and what it was sent last: it is sent what has changed since."""
 
-    def __init__(self) -> None:
-        self._pool = ProcessPool(max_workers=1, context=_LeanContext())
+    def __init__(self, *, niceness: int = 0) -> None:
+        self._pool = ProcessPool(
+            max_workers=1, context=_LeanContext(), initializer=os.nice, initargs=(niceness,)
+        )
         self._sent: Problem | None = None
         self._number = 0
 

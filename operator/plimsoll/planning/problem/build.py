@@ -40,6 +40,7 @@ from plimsoll.planning.serving.target_jobs import (
 )
 from plimsoll.planning.spot.deadlines import SpotRules
 from plimsoll.planning.training.batch_limits import no_batch
+from plimsoll.planning.training.order import with_longest_hastened
 from plimsoll.planning.training.success import has_succeeded
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Feasibility, Lack
@@ -339,6 +340,7 @@ def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
     fair = fair_shares(snapshot.queues, cluster.supply_milli, asking(snapshot, jobs))
     if half_life(snapshot.policy):
         jobs = with_fair_share_priority(jobs, snapshot.queues, fair)
+    jobs = with_longest_hastened(jobs, snapshot, cluster.supply_milli)
     problem = Problem(
         nodes=cluster.nodes,
         jobs=tuple(sorted(jobs, key=lambda job: job.name)),

@@ -42,11 +42,11 @@ def effort_now(
         return whole
     known, jobs = before.job_by_name, len(problem.jobs)
     changed = sum(has_changed(known.get(job.name), job) for job in problem.jobs)
-    percent = max(FEW_PERCENT, 100 * changed / jobs)
+    is_small = changed * 100 <= jobs * FEW_PERCENT
     if len(problem.nodes) + jobs < large:
-        seconds = whole.deterministic_seconds * percent / 100
-        return replace(whole, deterministic_seconds=seconds) if percent < 100 else whole
-    return whole if percent > FEW_PERCENT else replace(whole, deterministic_seconds=0.0)
+        share = FEW_PERCENT / 100 if is_small else changed / jobs
+        return replace(whole, deterministic_seconds=whole.deterministic_seconds * share)
+    return replace(whole, deterministic_seconds=0.0) if is_small else whole
 
 
 def has_changed(was: Job | None, job: Job) -> bool:

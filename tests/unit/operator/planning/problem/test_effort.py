@@ -22,8 +22,16 @@ def test_the_policy_says_how_long_and_on_how_many_cores() -> None:
     assert effort(seen()) == Effort()
 
 
-def test_a_small_cluster_is_always_searched_as_a_whole() -> None:
-    assert effort_now(WHOLE, with_jobs(100, changed=1), with_jobs(100)) == WHOLE
+def test_a_small_cluster_is_searched_for_as_long_as_the_change_is_large() -> None:
+    def seconds(changed: int) -> float:
+        spent = effort_now(WHOLE, with_jobs(100, changed=changed), with_jobs(100))
+        assert spent.workers == WHOLE.workers
+        return spent.deterministic_seconds
+
+    assert seconds(100) == 7.0
+    assert seconds(50) == 3.5
+    assert seconds(1) == seconds(0) == seconds(5)
+    assert 0 < seconds(5) < seconds(6)
 
 
 def test_a_large_cluster_is_searched_as_a_whole_at_first() -> None:
@@ -50,4 +58,4 @@ def test_that_stops_cost_more_by_the_minute_is_no_change_of_jobs() -> None:
 
 def test_what_is_large_can_be_said() -> None:
     assert effort_now(WHOLE, with_jobs(40), with_jobs(40), large=41) == AT_ONCE
-    assert effort_now(WHOLE, with_jobs(40), with_jobs(40), large=42) == WHOLE
+    assert effort_now(WHOLE, with_jobs(40), with_jobs(40), large=42) != AT_ONCE

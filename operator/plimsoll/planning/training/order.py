@@ -1,0 +1,102 @@
+"""The order in which equals start: first what is small and short, by what is known of it.
+
+Many small jobs start in the place of one large, so that all together wait for a shorter time. A job
+need not let pass those that come much later: each doubling of its GPU-seconds counts as if it had
+come five minutes later, and no more.
+
+Where nothing else came, the longest job would start last, and the queue end late for its sake. So a
+job goes first that takes as long as all other work, spread over all GPUs, is going to.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.snapshot import JobName, Snapshot
+from plimsoll.planning.training.expected_end import seconds_left
+from plimsoll.planning.training.rates import stated_rates
+from plimsoll.planning.training.urgency import STEP_MILLI
+from plimsoll.remembered import once_for_each
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.score.worth import held_milli, least_milli
+
+DOUBLING_SECONDS: Final = 300
+"""How much later others may come and still start before a job of twice their GPU-seconds."""
+ASSUMED_SECONDS: Final = 3600
+"""How long a job takes of which that is not known."""
+TOO_LONG: Final = 2
+"""A job that takes more than so many times as long as the queue would is not hastened: it ends
+about as late whenever it starts."""
+DOUBLING_MILLI: Final = 10
+"""What a doubling of its length adds to the urgency of a job that is hastened."""
+
+
+@once_for_each
+def stated_seconds(job: TrainingJob) -> float | None:
+    """How long all of a job's work takes at its least size by its spec; None if that does not say.
+
+    Measurements are left out: the order of jobs is not to change with every report.
+    """
+    if job.spec.work is None or all(each.is_assumed for each in job.spec.accelerators):
+        return None
+    best = max(stated_rates(job, (job.spec.workers.counts[0],)).values(), default=0.0)
+    return float(job.spec.work.amount) / best if best > 0 else None
+
+
+def delay_seconds(least_gpu_milli: int, seconds: float | None) -> int:
+    """How much later a job of this size and length counts as having come."""
+    taken = least_gpu_milli / WHOLE_GPU_MILLI * (ASSUMED_SECONDS if seconds is None else seconds)
+    return int(DOUBLING_SECONDS * math.log2(taken)) if taken > 1 else 0
+
+
+def with_longest_hastened(
+    jobs: Iterable[Job], snapshot: Snapshot, supply_milli: Mapping[str, int]
+) -> list[Job]:
+    """The jobs, those more urgent without which all would be over sooner, the longest most.
+
+    A job may be hastened against others of its priority; what has a higher one goes before anyway.
+    """
+    jobs = list(jobs)
+    lengths = {job.name: seconds for job in jobs if (seconds := _waits_for(job, snapshot))}
+    if not lengths:
+        return jobs
+    over: dict[int, float] = {}
+    for priority in {job.priority for job in jobs if job.name in lengths}:
+        before = [job for job in jobs if job.priority >= priority]
+        over[priority] = _seconds_of_all(before, snapshot, sum(supply_milli.values()))
+    return [
+        replace(job, urgency_milli=job.urgency_milli + _haste_milli(lengths[job.name]))
+        if job.name in lengths
+        and over[job.priority] <= lengths[job.name] < TOO_LONG * over[job.priority]
+        else job
+        for job in jobs
+    ]
+
+
+def _waits_for(job: Job, snapshot: Snapshot) -> float | None:
+    """How long a waiting gang will take, where its user says so."""
+    resource = snapshot.job_by_name[JobName(job.name)].training
+    return None if resource is None or job.running else stated_seconds(resource)
+
+
+def _seconds_of_all(jobs: Iterable[Job], snapshot: Snapshot, supply_milli: int) -> float:
+    """How long jobs, running and waiting, keep all GPUs busy that no service holds."""
+    work, free = 0.0, supply_milli
+    for job in jobs:
+        resource = snapshot.job_by_name[JobName(job.name)].training
+        if resource is None:
+            free -= held_milli(job, job.running)
+        elif job.running:
+            left = seconds_left(resource, snapshot.now)
+            seconds = ASSUMED_SECONDS if left is None else max(0, left)
+            work += held_milli(job, job.running) * seconds
+        else:
+            seconds = stated_seconds(resource)
+            work += least_milli(job) * (ASSUMED_SECONDS if seconds is None else seconds)
+    return work / free if free > 0 else math.inf
+
+
+def _haste_milli(seconds: float) -> int:
+    return STEP_MILLI + int(DOUBLING_MILLI * math.log2(max(1.0, seconds)))
