@@ -27,12 +27,8 @@ from plimsoll.cli.views.jobs import Priorities, WaitingJob, waiting
 from plimsoll.cli.views.queues import Queue, queue_line, queues_table
 from plimsoll.errors import NothingFound
 from plimsoll.kube.objects.objects import KubeObject
-from plimsoll.planning.training.urgency import (
-    PLAIN_MILLI,
-    STEP_MILLI,
-    urgency_milli,
-    waiting_steps,
-)
+from plimsoll.planning.training.order import head_start_milli
+from plimsoll.planning.training.urgency import PLAIN_MILLI, urgency_milli
 
 _MOST_NAMED: Final = 12
 
@@ -66,7 +62,7 @@ def queue_order(name: str, known: Known, now: datetime) -> QueueOrder:
     trainings = [*map(_light, known.of(QueuedTrainingJob).items)]
     jobs = (*trainings, *known.of(InferenceJob).items)
     urgency = {
-        light.full_name: _urgency(whole, light, now)
+        light.full_name: _urgency(whole, now)
         for whole, light in zip(known.of(QueuedTrainingJob).items, trainings, strict=True)
         if light.waits
     }
@@ -112,23 +108,22 @@ def _created(jobs: Iterable[JobObject]) -> dict[str, float]:
     }
 
 
-def _urgency(job: QueuedTrainingJob, light: TrainingJob, now: datetime) -> int:
-    """As plans see it; a job that they cannot read is not urgent."""
-    if light.spec.work is None or light.spec.work.deadline is None:
-        return PLAIN_MILLI + STEP_MILLI * waiting_steps(light.waiting_since, now)
+def _urgency(job: QueuedTrainingJob, now: datetime) -> int:
+    """As plans see it of the job alone; a job that they cannot read is not urgent."""
     raw: dict[str, Any] = {
         "metadata": {
-            "name": light.metadata.name,
-            "namespace": light.metadata.namespace,
-            "creationTimestamp": light.metadata.creation_timestamp,
+            "name": job.metadata.name,
+            "namespace": job.metadata.namespace,
+            "creationTimestamp": job.metadata.creation_timestamp,
         },
         "spec": msgspec.json.decode(job.spec),
         "status": msgspec.json.decode(job.status),
     }
     try:
-        return urgency_milli(TrainingJobModel.model_validate(raw), now)
+        read = TrainingJobModel.model_validate(raw)
     except ValidationError:
         return PLAIN_MILLI
+    return urgency_milli(read, now) + head_start_milli(read)
 
 
 def order_document(found: QueueOrder, now: datetime) -> Document:

@@ -35,6 +35,7 @@ from plimsoll.planning.spot.deadlines import SpotRulesMaker
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.completion import TERMS, completion_aim
 from plimsoll.planning.training.exploration import Exploration
+from plimsoll.planning.training.order import head_start_milli
 from plimsoll.planning.training.rates import training_yields
 from plimsoll.planning.training.relocation import Relocations
 from plimsoll.planning.training.stopping import (
@@ -149,6 +150,8 @@ class ProblemBuilder:
         resource = view.resource
         is_training = isinstance(resource, TrainingJob)
         urgency = urgency_milli(resource, now) if is_training else PLAIN_MILLI
+        if not (is_training and job.running):
+            urgency += head_start_milli(resource)
         overdue = is_overdue(view, self._grace, now)
         domains: Mapping[GpuType, int] = {}
         if self._counts_completion and job.gang and job.preferred_level is not None:

@@ -6,7 +6,6 @@ from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.cluster.cluster import Cluster
 from plimsoll.planning.cluster.interconnect import crossing_percent
 from plimsoll.planning.problem.running import running_assignments
-from plimsoll.planning.training.order import delay_seconds, stated_seconds
 from plimsoll.planning.training.stopping import WEEK
 from plimsoll_placement.model import Job, JobName, QueueName, Role
 
@@ -26,7 +25,7 @@ def training_job(
         queue=QueueName(spec.queue),
         priority=view.priority or 0,
         roles=roles,
-        sequence=_sequence(resource, roles, stated_seconds(resource)),
+        sequence=_sequence(resource),
         required_level=cluster.level_index(spec.topology.required),
         preferred_level=cluster.level_index(spec.topology.preferred),
         crossing_percent=crossing_percent(spec.topology, cluster.networks),
@@ -60,7 +59,7 @@ def inference_job(
         priority=view.priority or 0,
         roles=roles,
         gang=False,
-        sequence=_sequence(resource, roles, None),
+        sequence=_sequence(resource),
         required_level=max((level for level in required if level is not None), default=None),
         preferred_level=min((level for level in preferred if level is not None), default=None),
         spot_percent=min(shares, default=0),
@@ -69,12 +68,7 @@ def inference_job(
     )
 
 
-def _sequence(
-    resource: TrainingJob | InferenceJob, roles: tuple[Role, ...], seconds: float | None
-) -> int:
-    """Older jobs first, by the second in which they were created; large and long ones later."""
+def _sequence(resource: TrainingJob | InferenceJob) -> int:
+    """Older jobs first, by the second in which they were created."""
     created = resource.metadata.creation_timestamp
-    if created is None:
-        return 0
-    least = sum(role.least_gpu_milli for role in roles)
-    return int(created.timestamp()) + delay_seconds(least, seconds)
+    return int(created.timestamp()) if created else 0

@@ -122,7 +122,7 @@ class Reservations:
             job.name: job
             for job in problem.jobs
             if not _goes_before(job, gang)
-            and not (gang.name in self.arriving and _is_older(job, gang, snapshot))
+            and not (gang.name in self.arriving and _is_older(job, gang))
             and not _is_owed(problem, used, job)
             and not _must_move(job, usable)
             and not _is_done_in_time(snapshot, job, room)
@@ -214,16 +214,9 @@ def _goes_before(job: Job, gang: Job) -> bool:
     return is_as_important and job.urgency_milli > gang.urgency_milli
 
 
-def _is_older(job: Job, gang: Job, snapshot: Snapshot) -> bool:
+def _is_older(job: Job, gang: Job) -> bool:
     """Whether a waiting job of the gang's priority is older."""
-    if job.priority != gang.priority or job.running:
-        return False
-    return _created(job, snapshot) < _created(gang, snapshot)
-
-
-def _created(job: Job, snapshot: Snapshot) -> datetime:
-    view = snapshot.job_by_name[JobName(job.whole_name)]
-    return view.resource.metadata.creation_timestamp or snapshot.now
+    return job.priority == gang.priority and not job.running and job.sequence < gang.sequence
 
 
 def _used(problem: Problem) -> Mapping[tuple[QueueName, GpuType], int]:

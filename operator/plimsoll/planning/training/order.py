@@ -1,8 +1,8 @@
-"""The order in which equals start: first what is small and short, by what is known of it.
+"""Which of several equals start: first what is small and short, by what is known of it.
 
-Many small jobs start in the place of one large, so that all together wait for a shorter time. A job
-need not let pass those that come much later: each doubling of its GPU-seconds counts as if it had
-come five minutes later, and no more.
+Many small jobs start in the place of one large, so that all together wait for a shorter time. The
+less GPU-seconds a waiting job takes, the more urgent it is, but never by more than a long wait
+makes up for: see `urgency.py`.
 
 Where nothing else came, the longest job would start last, and the queue end late for its sake. So a
 job goes first that takes as long as all other work, spread over all GPUs, is going to.
@@ -13,24 +13,30 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.gang_roles import replicas_beside
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.rates import stated_rates
-from plimsoll.planning.training.urgency import STEP_MILLI
 from plimsoll.remembered import once_for_each
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
 from plimsoll_placement.score.worth import held_milli, least_milli
 
-DOUBLING_SECONDS: Final = 300
-"""How much later others may come and still start before a job of twice their GPU-seconds."""
+HALVING_MILLI: Final = 25
+"""What each halving of its GPU-seconds adds to the urgency of a waiting job: as much as waiting for
+36 minutes does on average."""
+MOST_HALVINGS: Final = 20
+"""Below 2**20 GPU-seconds, some 290 GPU-hours; what takes more is not told apart."""
 ASSUMED_SECONDS: Final = 3600
 """How long a job takes of which that is not known."""
+HASTE_MILLI: Final = 500
+"""What is added to the urgency of a job that is hastened, as much as to the smallest job."""
+DOUBLING_MILLI: Final = 10
+"""What each doubling of its length in seconds adds to that."""
 TOO_LONG: Final = 2
 """A job that takes more than so many times as long as the queue would is not hastened: it ends
 about as late whenever it starts."""
-DOUBLING_MILLI: Final = 10
-"""What a doubling of its length adds to the urgency of a job that is hastened."""
 
 
 @once_for_each
@@ -45,10 +51,28 @@ def stated_seconds(job: TrainingJob) -> float | None:
     return float(job.spec.work.amount) / best if best > 0 else None
 
 
-def delay_seconds(least_gpu_milli: int, seconds: float | None) -> int:
-    """How much later a job of this size and length counts as having come."""
-    taken = least_gpu_milli / WHOLE_GPU_MILLI * (ASSUMED_SECONDS if seconds is None else seconds)
-    return int(DOUBLING_SECONDS * math.log2(taken)) if taken > 1 else 0
+@once_for_each
+def head_start_milli(job: TrainingJob | InferenceJob) -> int:
+    """What a job's size and length add to its urgency; of a service, those of one replica."""
+    if isinstance(job, TrainingJob):
+        return _head_start_milli(_least_gpu_milli(job), stated_seconds(job))
+    largest = max(role.milli_gpus_per_pod * role.pods_per_replica for role in job.spec.roles)
+    return _head_start_milli(largest, None)
+
+
+def _head_start_milli(gpu_milli: int, seconds: float | None) -> int:
+    taken = gpu_milli / WHOLE_GPU_MILLI * (ASSUMED_SECONDS if seconds is None else seconds)
+    doublings = int(math.log2(taken)) if taken > 1 else 0
+    return HALVING_MILLI * max(0, MOST_HALVINGS - doublings)
+
+
+def _least_gpu_milli(job: TrainingJob) -> int:
+    workers, least = job.spec.workers, job.spec.workers.counts[0]
+    beside = (
+        replicas_beside(workers, role.replicas, least) * role.milli_gpus_per_replica
+        for role in job.spec.roles
+    )
+    return least * workers.milli_gpus_per_worker + sum(beside)
 
 
 def with_longest_hastened(
@@ -99,4 +123,4 @@ def _seconds_of_all(jobs: Iterable[Job], snapshot: Snapshot, supply_milli: int) 
 
 
 def _haste_milli(seconds: float) -> int:
-    return STEP_MILLI + int(DOUBLING_MILLI * math.log2(max(1.0, seconds)))
+    return HASTE_MILLI + int(DOUBLING_MILLI * math.log2(max(1.0, seconds)))

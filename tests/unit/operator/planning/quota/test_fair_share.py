@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.quota.fair_share import MOST_MILLI
+from plimsoll.planning.training.order import head_start_milli
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
@@ -19,6 +21,8 @@ from support.clusters.seen import NOW, at, seen
 from support.objects.job_manifests import a_policy, a_queue, a_training_job, an_inference_job
 
 PLAIN = 1000
+OF_ONE_GPU = head_start_milli(TrainingJob.model_validate(a_training_job("any")))
+"""What all jobs here have beside."""
 
 
 def a_history(queue: Manifest, average: Mapping[str, float]) -> Manifest:
@@ -40,7 +44,10 @@ def urgencies(*manifests: Manifest, jobs: Iterable[Manifest] | None = None) -> d
     ]
     snapshot = seen(fake_node("h", H100, 8), fake_node("a", A100, 8), *manifests, *asking)
     problem = plan_input_of(snapshot, ProblemBuilder()).problem
-    return {job.name.rpartition("/")[2]: job.urgency_milli for job in problem.jobs}
+    starts = {job.name: 0 if job.gang and job.running else OF_ONE_GPU for job in problem.jobs}
+    return {
+        job.name.rpartition("/")[2]: job.urgency_milli - starts[job.name] for job in problem.jobs
+    }
 
 
 def test_without_a_past_all_are_alike() -> None:
