@@ -69,8 +69,10 @@ def payback_seconds(job: TrainingJob, cost_seconds: int, now: datetime) -> int |
     changes with whole minutes, and in steps of a tenth.
     """
     minute = now.replace(second=0, microsecond=0)
-    left, started = seconds_left(job, minute), job.status.started_time
-    trains = HORIZON_SECONDS if started is None else round(_lasts_seconds(minute - started))
+    left = seconds_left(job, minute)
+    # Its place may become better while its pods start; it has been changed just now all the same.
+    since = job.status.started_time or job.status.admitted_time
+    trains = HORIZON_SECONDS if since is None else round(_lasts_seconds(minute - since))
     if left is not None and (left := round(in_tenths(left))) < HORIZON_SECONDS:
         trains = min(trains, max(left - cost_seconds, 1))
     if trains >= HORIZON_SECONDS:

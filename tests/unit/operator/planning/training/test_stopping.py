@@ -114,6 +114,13 @@ def test_what_is_known_to_last_or_not_known_at_all_counts_as_it_is() -> None:
         assert the_job(job).stop_seconds == the_job(job).restart_seconds == STOP
 
 
+def test_what_was_just_placed_is_left_alone_before_it_starts_as_after() -> None:
+    job = a_training_job("one", checkpoint=CHECKPOINT)
+    placed = the_job(at(job, "n-0", admittedTime=NOW.isoformat()))
+    started = the_job(at(job, "n-0", admittedTime=NOW.isoformat(), startedTime=NOW.isoformat()))
+    assert placed.stop_seconds == started.stop_seconds > STOP
+
+
 def test_the_work_that_is_reported_to_be_lost_is_what_is_lost() -> None:
     assert the_job(ends_in("one", 60)).restart_seconds == STOP
 
