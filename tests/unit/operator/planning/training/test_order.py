@@ -17,8 +17,8 @@ NODES = [fake_node(f"n-{index}", H100, 8) for index in range(2)]
 
 
 def a_job(name: str, *, gpus: int = 1, seconds: int | None = None, **came: timedelta) -> Manifest:
-    work = {} if seconds is None else {"work": {"amount": seconds}}
-    job = a_training_job(name, gpus=gpus, rates={H100: 1}, **work)
+    job = a_training_job(name, gpus=gpus, rates={H100: 1})
+    job["spec"] |= {} if seconds is None else {"work": {"amount": seconds}}
     created = NOW - came.get("ago", timedelta())
     return job | {"metadata": job["metadata"] | {"creationTimestamp": created.isoformat()}}
 
