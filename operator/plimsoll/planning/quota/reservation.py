@@ -19,6 +19,7 @@ from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.training.expected_end import expected_ends, work_seconds
+from plimsoll.planning.training.order import head_start_milli
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.heuristics.backfill import Room, room_to_come
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType, Job, LeftOut, NodeName, QueueName
@@ -121,7 +122,7 @@ class Reservations:
         off = {
             job.name: job
             for job in problem.jobs
-            if not _goes_before(job, gang)
+            if not _goes_before(job, gang, snapshot)
             and not (gang.name in self.arriving and _is_older(job, gang))
             and not _is_owed(problem, used, job)
             and not _must_move(job, usable)
@@ -206,12 +207,22 @@ def waits_since(view: JobView) -> datetime | None:
     return admitted.last_transition_time
 
 
-def _goes_before(job: Job, gang: Job) -> bool:
-    """Whether a job may take what is kept for the gang; for running jobs, priority decides."""
+def _goes_before(job: Job, gang: Job, snapshot: Snapshot) -> bool:
+    """Whether a job may take what is kept for the gang; for running jobs, priority decides.
+
+    That a job is smaller or shorter does not count: otherwise most could take it.
+    """
     if job.name == gang.name or job.priority > gang.priority:
         return True
     is_as_important = job.priority == gang.priority and not job.running
-    return is_as_important and job.urgency_milli > gang.urgency_milli
+    return is_as_important and _without_head_start(job, snapshot) > _without_head_start(
+        gang, snapshot
+    )
+
+
+def _without_head_start(job: Job, snapshot: Snapshot) -> int:
+    view = snapshot.job_by_name.get(JobName(job.whole_name))
+    return job.urgency_milli - (head_start_milli(view.resource) if view is not None else 0)
 
 
 def _is_older(job: Job, gang: Job) -> bool:

@@ -124,6 +124,11 @@ def test_the_policy_says_after_how_long(after: str, reason: str) -> None:
     assert fates(policy, *HALF_FULL, a_gang(), small())["small"] == reason
 
 
+def test_that_a_job_is_small_does_not_make_it_go_before() -> None:
+    policy = a_policy(reservation={"after": "1h"})
+    assert fates(policy, *HALF_FULL, a_gang(hours=2), small())["small"] == "Reserved"
+
+
 def test_without_a_policy_nothing_is_kept() -> None:
     assert plan_input_of(seen(*HALF_FULL, a_gang()), ProblemBuilder()).reservation is None
 
