@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -202,6 +203,7 @@ def test_a_job_that_cannot_run_disturbs_nobody(rng: Random) -> None:
     assert cluster.pods == before
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(seeds)
 def test_a_snapshot_that_is_read_again_is_the_same_question(rng: Random) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
+import pytest
 from hypothesis import assume, event, example, given
 
 from plimsoll_placement.check import violations
@@ -191,6 +192,7 @@ def wanted(job: Job) -> bool:
     return job.gang or all(role.wanted_milli for role in job.roles if role.least)
 
 
+@pytest.mark.slow
 @given(problems(most_nodes=6, most_jobs=6))
 def test_each_proof_holds_when_all_is_planned_again_and_no_part_of_it_does(
     problem: Problem,

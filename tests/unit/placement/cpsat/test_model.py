@@ -103,6 +103,7 @@ def test_nothing_is_better_than_the_bound() -> None:
     assert found > 0.9 * looked_at
 
 
+@pytest.mark.slow
 def test_bound_is_no_higher_than_the_one_that_was_known() -> None:
     for problem in small_problems(60, nodes=4, jobs=6):
         known = simple_bound(problem)
@@ -110,6 +111,7 @@ def test_bound_is_no_higher_than_the_one_that_was_known() -> None:
             assert level <= before
 
 
+@pytest.mark.slow
 def test_same_problem_has_the_same_answer() -> None:
     for problem in small_problems(30, nodes=6, jobs=9):
         assert improved(problem) == improved(problem)

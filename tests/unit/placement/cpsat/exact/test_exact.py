@@ -14,6 +14,7 @@ from support.problems.brute_force import best_score, combination_count
 from support.problems.builders import Placements
 from support.problems.random_problems import random_problem
 from support.problems.shared_gpus import with_gpu_memory
+from support.project.tiers import quick_first
 
 MOST_COMBINATIONS = 1000
 SECONDS = 20.0
@@ -35,10 +36,7 @@ def with_answer(scope: Scope, answer: ExactResult) -> Placements:
     return {**scope.outside, **answer.assignments}
 
 
-MORE = [pytest.param(block, marks=pytest.mark.slow) for block in range(3, 10)]
-
-
-@pytest.mark.parametrize("block", [0, 1, 2, *MORE])
+@pytest.mark.parametrize("block", quick_first(range(10)))
 def test_no_placements_are_better_than_those_proven_best(block: int) -> None:
     compared = 0
     for seed in range(20 * block, 20 * block + 20):
@@ -57,6 +55,7 @@ def test_no_placements_are_better_than_those_proven_best(block: int) -> None:
     assert compared > 5
 
 
+@pytest.mark.slow
 def test_none_are_better_where_the_memory_of_shared_gpus_binds() -> None:
     compared = bound = 0
     for seed in range(50):

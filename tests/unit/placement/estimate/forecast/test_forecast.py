@@ -155,6 +155,7 @@ def test_a_share_is_kept_more_safely_where_it_came_from_few_hours() -> None:
     assert prices[1] < prices[0]
 
 
+@pytest.mark.slow
 def test_a_share_is_kept_over_weeks_of_loads_that_leap() -> None:
     missed, came, model = 0.0, 0.0, None
     loads, account, allowed = leaping(1500, seed=11), Account(), 0.005
