@@ -70,6 +70,7 @@ def test_what_is_no_number_changes_nothing(agent: AgentProcess) -> None:
     agent.until_reported("300,300", "'a lot' is no whole number of watts")
 
 
+@pytest.mark.slow
 def test_gpus_of_other_ranges_are_dealt_with_one_by_one(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
@@ -78,6 +79,7 @@ def test_gpus_of_other_ranges_are_dealt_with_one_by_one(
     agent.until_reported("300,250", "GPU 1: a cap of 300 W is outside of 100 to 250 W")
 
 
+@pytest.mark.slow
 def test_the_reported_limit_is_the_one_that_the_gpu_keeps_to(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
@@ -122,6 +124,7 @@ def test_a_gpu_that_may_not_be_set_is_reported_with_the_limit_that_it_has(
     agent.until_reported("300,300")
 
 
+@pytest.mark.slow
 def test_a_limit_that_somebody_else_has_set_is_set_right(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:
@@ -131,6 +134,7 @@ def test_a_limit_that_somebody_else_has_set_is_set_right(
     agent.until(lambda: gpus.limits() == [300, 300], "it is 300 W again")
 
 
+@pytest.mark.slow
 def test_an_annotation_that_somebody_else_has_written_is_put_right(
     agent: AgentProcess, api: ApiServer
 ) -> None:
@@ -141,6 +145,7 @@ def test_an_annotation_that_somebody_else_has_written_is_put_right(
     agent.until_reported("700,700")
 
 
+@pytest.mark.slow
 def test_a_driver_that_comes_late_is_found(agent: AgentProcess, gpus: FakeGpus) -> None:
     gpus.fail("init", NvmlError.DRIVER_NOT_LOADED)
     agent.start().want(300)
@@ -149,6 +154,7 @@ def test_a_driver_that_comes_late_is_found(agent: AgentProcess, gpus: FakeGpus) 
     agent.until_reported("300,300")
 
 
+@pytest.mark.slow
 def test_after_a_driver_was_loaded_anew_the_cap_is_set_again(
     agent: AgentProcess, gpus: FakeGpus
 ) -> None:

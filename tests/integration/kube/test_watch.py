@@ -199,6 +199,7 @@ async def test_a_quiet_watch_goes_on_from_a_young_version(server: Endpoint, name
         assert versions()[0] != versions()[1]
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_version_that_is_forgotten_leads_to_a_new_list(
     control_plane: Cluster, server: Endpoint, namespace: str
@@ -262,6 +263,7 @@ async def test_a_connection_that_has_died_in_silence_is_given_up(
         await until(lambda: world.staleness() < 1)
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_restart_of_the_api_server_is_survived(
     control_plane: Cluster, server: Endpoint, namespace: str

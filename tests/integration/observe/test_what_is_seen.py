@@ -97,6 +97,7 @@ def test_a_node_that_is_not_ready_takes_nothing_new_and_is_left_after_a_while(
     assert event["note"].startswith("job-worker-0 may still run on a-ailing"), "it was waited for"
 
 
+@pytest.mark.slow
 def test_all_goes_on_after_the_api_server_was_lost(scene: Scene, control_plane: Cluster) -> None:
     scene.add_nodes(fake_node("first", H100, 2))
     kept, gone = an_inference_job("kept"), a_training_job("gone")
