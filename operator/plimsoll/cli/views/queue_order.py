@@ -27,8 +27,9 @@ from plimsoll.cli.views.jobs import Priorities, WaitingJob, waiting
 from plimsoll.cli.views.queues import Queue, queue_line, queues_table
 from plimsoll.errors import NothingFound
 from plimsoll.kube.objects.objects import KubeObject
-from plimsoll.planning.training.order import head_start_milli
+from plimsoll.planning.training.order import head_start_milli, head_start_of
 from plimsoll.planning.training.urgency import PLAIN_MILLI, urgency_milli
+from plimsoll_placement.model import WHOLE_GPU_MILLI
 
 _MOST_NAMED: Final = 12
 
@@ -109,7 +110,7 @@ def _created(jobs: Iterable[JobObject]) -> dict[str, float]:
 
 
 def _urgency(job: QueuedTrainingJob, now: datetime) -> int:
-    """As plans see it of the job alone; a job that they cannot read is not urgent."""
+    """As plans see it of the job alone; one that they cannot read counts as one GPU's."""
     raw: dict[str, Any] = {
         "metadata": {
             "name": job.metadata.name,
@@ -122,7 +123,7 @@ def _urgency(job: QueuedTrainingJob, now: datetime) -> int:
     try:
         read = TrainingJobModel.model_validate(raw)
     except ValidationError:
-        return PLAIN_MILLI
+        return PLAIN_MILLI + head_start_of(WHOLE_GPU_MILLI, None)
     return urgency_milli(read, now) + head_start_milli(read)
 
 

@@ -55,12 +55,13 @@ def stated_seconds(job: TrainingJob) -> float | None:
 def head_start_milli(job: TrainingJob | InferenceJob) -> int:
     """What a job's size and length add to its urgency; of a service, those of one replica."""
     if isinstance(job, TrainingJob):
-        return _head_start_milli(_least_gpu_milli(job), stated_seconds(job))
+        return head_start_of(_least_gpu_milli(job), stated_seconds(job))
     largest = max(role.milli_gpus_per_pod * role.pods_per_replica for role in job.spec.roles)
-    return _head_start_milli(largest, None)
+    return head_start_of(largest, None)
 
 
-def _head_start_milli(gpu_milli: int, seconds: float | None) -> int:
+def head_start_of(gpu_milli: int, seconds: float | None) -> int:
+    """The same of so many GPUs for so long, if that is known."""
     taken = gpu_milli / WHOLE_GPU_MILLI * (ASSUMED_SECONDS if seconds is None else seconds)
     doublings = int(math.log2(taken)) if taken > 1 else 0
     return HALVING_MILLI * max(0, MOST_HALVINGS - doublings)
