@@ -14,11 +14,13 @@ from math import floor
 from plimsoll_placement.heuristics.greedy import Greedy
 from plimsoll_placement.lp.columns import Shares, Way
 from plimsoll_placement.lp.fluid import Fluid
-from plimsoll_placement.model import Assignments, GpuType, Job, JobName
+from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, GpuType, Job, JobName
 from plimsoll_placement.placing.place import Request, hardest_first, place
 from plimsoll_placement.placing.retention import within_spot_share
 from plimsoll_placement.placing.shortfall import free_indices
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
+from plimsoll_placement.solution import Score
 from plimsoll_placement.state.ledger import Ledger
 
 NEARLY = 1e-4
@@ -72,8 +74,25 @@ def rounded(fluid: Fluid, values: Sequence[float]) -> dict[JobName, Assignments]
     for wish in sorted(split, key=lambda wish: wish.importance):
         _place(ledger, masks, wish)
     _leave_spot(ledger)
-    completed = Greedy(problem, ledger).complete_fairly()
-    return max(completed, key=lambda placements: score(problem, placements))
+    return _best(problem, list(Greedy(problem, ledger).complete_fairly()))
+
+
+def _best(
+    problem: Problem, completed: Sequence[dict[JobName, Assignments]]
+) -> dict[JobName, Assignments]:
+    """The best by score, but part of a GPU at one level is not worth hundreds below.
+
+    That little comes of replicas that serve a little more, for which large gangs may have gone.
+    """
+    scores = [score(problem, placements) for placements in completed]
+    most = [max(levels) for levels in zip(*(each.levels for each in scores), strict=True)]
+
+    def lacks(found: Score) -> tuple[int, ...]:
+        lacking = [top - here for top, here in zip(most, found.levels, strict=True)]
+        first, *others = (0 if each < WHOLE_GPU_MILLI else each for each in lacking)
+        return first, found.unpaid, *others, *lacking
+
+    return min(zip(scores, completed, strict=True), key=lambda pair: lacks(pair[0]))[1]
 
 
 def _scarce_types(fluid: Fluid, values: Sequence[float]) -> set[GpuType]:
