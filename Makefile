@@ -43,7 +43,7 @@ demo: control-plane ## See jobs being planned on a real control plane with 20 GP
 	$(PYTHON) -m plimsoll_devcluster.demo
 
 # The tiers of tests. Each test is in one of `test` and `test-slow`; those that draw examples are in
-# both, and draw eight times as many in the slow one. `unit` is the part of `test` without a cluster.
+# both, and draw many more in the slow one. `unit` is the part of `test` without a cluster.
 unit test: export HYPOTHESIS_PROFILE ?= quick
 # Without its cache of bytecode each process would compile every test again, with pytest's asserts.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest

@@ -11,9 +11,10 @@ from plimsoll_placement.model import Job
 from plimsoll_placement.state.node_arrays import Cluster
 from support.problems.builders import a_role, a_training_job, gang_on
 from support.problems.packing_cases import G2, T4, a_cluster, a_host, a_pod, some_hosts, some_pods
+from support.project.tiers import quick_first
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", quick_first(range(10), 3))
 @pytest.mark.parametrize("turn", [1, 7])
 def test_every_pod_holds_devices_of_its_own_and_none_is_given_twice(seed: int, turn: int) -> None:
     random = Random(seed)
@@ -59,7 +60,7 @@ def test_a_type_is_left_to_those_that_come_bound_to_it() -> None:
     assert [each.node for each in placements if each is not None] == [0, 1, 1, 1]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", quick_first(range(10), 3))
 def test_with_moves_nothing_is_given_twice_and_what_is_in_use_is_counted(seed: int) -> None:
     random = Random(seed)
     pods = [pod for pod in some_pods(random, 90) if pod.gpus]

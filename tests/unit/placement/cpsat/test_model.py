@@ -32,6 +32,7 @@ from support.problems.builders import (
     some_nodes,
 )
 from support.problems.random_problems import random_problem
+from support.project.tiers import quick_first
 
 MOST_COMBINATIONS = 3000
 
@@ -72,7 +73,7 @@ def a_model(relaxed: Relaxation) -> ModelBuilder:
     return made
 
 
-@pytest.mark.parametrize("view", [admission, relaxation])
+@pytest.mark.parametrize("view", quick_first([admission, relaxation]))
 def test_sound_placements_are_feasible_and_score_no_more_than_the_model_says(
     view: Callable[[Problem], Relaxation],
 ) -> None:
