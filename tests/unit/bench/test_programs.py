@@ -19,6 +19,8 @@ from support.problems.recorded_files import (
 )
 from support.programs.recorded_training import write_recording
 
+pytestmark = pytest.mark.slow
+
 BENCH = Path(__file__).parents[3] / "bench"
 TYPES = {"aws": 1.0, "rtx": 1.5, "dgx-ext": 3.0}
 

@@ -5,6 +5,8 @@ import pytest
 from plimsoll_bench.spot.on_twin import PAST_TICKS, outcomes_on_twin
 from plimsoll_bench.spot.series import ON_DEMAND_PRICE, SPOT_PRICE, Outcome, Window
 
+pytestmark = pytest.mark.slow
+
 WORK = 2 * 3600.0
 HOURS = 4
 """An operator needs some seconds to place a job, and some to notice that it has ended."""

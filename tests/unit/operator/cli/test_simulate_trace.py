@@ -16,6 +16,8 @@ from plimsoll_simulator.trace.trace import trace as trace_of
 from support.programs.cli_runs import run
 from support.programs.recorded_training import write_recording, write_workload
 
+pytestmark = pytest.mark.slow
+
 POOLS = ("--pool", "slow=2x4", "--pool", "fast=1x4")
 EXAMPLES = Path(__file__).parents[4] / "examples"
 NODES = """

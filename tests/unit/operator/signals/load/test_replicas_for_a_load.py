@@ -77,6 +77,7 @@ def test_no_forecast_keeps_less_than_what_comes_now() -> None:
     assert min(wanted) >= 10
 
 
+@pytest.mark.slow
 def test_a_leap_that_is_over_is_not_kept() -> None:
     served = a_served(noisy(50))
     served.live(noisy(50), HOUR)
@@ -85,6 +86,7 @@ def test_a_leap_that_is_over_is_not_kept() -> None:
     assert served.wanted <= 9
 
 
+@pytest.mark.slow
 def test_at_night_a_service_shrinks_and_in_the_morning_it_grows_in_time() -> None:
     served = a_served(by_the_hour_of_the_day, at=MONDAY + 3 * DAY)
     lived = [meets(served, by_the_hour_of_the_day) for _ in range(DAY // LOOK)][10:]
