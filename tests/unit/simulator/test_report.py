@@ -22,7 +22,7 @@ def a_day() -> Lived:
     async def story(twin: Twin) -> None:
         begin(twin, gpu_node("a", H100, 8))
         submit(twin, "first", gpus=8, hours=2)
-        submit(twin, "second", gpus=8, hours=1)
+        submit(twin, "second", gpus=8, hours=3)
         await asyncio.sleep(HOUR)
         twin.api.remove(Key("nodes", "", "a"))
         await asyncio.sleep(HOUR)
