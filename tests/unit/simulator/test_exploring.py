@@ -48,6 +48,7 @@ def test_a_type_that_is_really_faster_than_stated_is_found() -> None:
     assert starts == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.9, 0.5, 0.1])
 def test_a_look_at_a_type_that_is_slower_costs_little(speed: float) -> None:
     took, starts = hours_taken(hours=10, speeds={H100: 1.0, A100: speed})

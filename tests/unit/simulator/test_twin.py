@@ -294,6 +294,7 @@ def test_a_deleted_jobs_pods_go() -> None:
     lived(story)
 
 
+@pytest.mark.slow
 def test_the_same_story_ends_the_same() -> None:
     def accounts(story: Callable[[Twin], Coroutine[Any, Any, None]]) -> list[object]:
         return [run.account for run in lived(story).training.runs.values()]

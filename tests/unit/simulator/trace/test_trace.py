@@ -90,6 +90,7 @@ def test_who_finds_no_room_waits_for_it(tmp_path: Path) -> None:
     assert found["job-3"].waited_hours == pytest.approx(1 - 60 / 3600, abs=SLACK_HOURS)
 
 
+@pytest.mark.slow
 def test_who_asks_for_more_than_there_is_never_runs_and_ends_no_simulation(tmp_path: Path) -> None:
     found = the_figures(a_trace(tmp_path, "0,64,1", "0,8,1"))
     assert found["job-2"].jct_hours == found["job-2"].waited_hours == float("inf")
@@ -114,6 +115,7 @@ def test_with_a_node_goes_what_was_not_saved_and_it_comes_back_empty(tmp_path: P
     assert found.restarts == 1
 
 
+@pytest.mark.slow
 def test_a_node_that_comes_back_after_days_is_waited_for(tmp_path: Path) -> None:
     events = ("0,h-0,Gone", "180000,h-0,Back")
     found = the_figures(a_trace(tmp_path, "0,8,1,H100", columns=",gpuTypes", events=events))
