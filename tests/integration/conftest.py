@@ -19,6 +19,7 @@ from plimsoll_devcluster.leftovers import (
     cluster_objects,
     remove_new_objects,
 )
+from plimsoll_devcluster.processes.console_process import ConsoleProcess
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.programs.karpenter_program import KARPENTER
@@ -54,12 +55,12 @@ BUILD_SECONDS = 1800
 def pytest_runtest_makereport(
     item: pytest.Function, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the operator and Karpenter logged last to what is reported of a test that failed."""
+    """Add what the operator, the console and Karpenter logged last to a failed test's report."""
     report = yield
     if report.failed and call.when == "call":
-        for name in ("operator", "karpenter"):
+        for name in ("operator", "console", "karpenter"):
             process = item.funcargs.get(name)
-            if isinstance(process, OperatorProcess | Karpenter):
+            if isinstance(process, OperatorProcess | ConsoleProcess | Karpenter):
                 last = process.log.read_text(errors="replace").splitlines()[-LINES_OF_LOG:]
                 report.sections.append((f"What {name} logged", "\n".join(last)))
     return report

@@ -7,7 +7,6 @@ conditions differ, so they are kept only for the named types.
 
 from collections.abc import Collection
 from sys import intern
-from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -15,7 +14,7 @@ import msgspec
 from plimsoll.kube.objects.objects import Labels, Node, Pod, PodCondition
 
 P = TypeVar("P")
-_NO_NOTES: Final[Labels] = MappingProxyType({})
+_NO_NOTES: Final[Labels] = {}
 
 _OWN = "plimsoll.dev/"
 _encode = msgspec.msgpack.Encoder().encode

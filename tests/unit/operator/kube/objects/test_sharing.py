@@ -1,10 +1,12 @@
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 
 from plimsoll.kube.objects.objects import (
     Container,
     ContainerStatus,
+    Node,
     Pod,
     PodCondition,
     PodSpec,
@@ -12,7 +14,7 @@ from plimsoll.kube.objects.objects import (
     ReadinessGate,
     Toleration,
 )
-from plimsoll.kube.objects.sharing import PodSharing, SharedParts
+from plimsoll.kube.objects.sharing import NodeSharing, PodSharing, SharedParts
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.labels import SERVING
 from plimsoll.observe.views.pods import DATED_CONDITIONS, pod_view
@@ -38,6 +40,19 @@ def test_equal_parts_of_two_pods_are_one_object() -> None:
     assert one.spec.containers is other.spec.containers
     assert one.spec.tolerations is other.spec.tolerations
     assert one.status.conditions is other.status.conditions
+
+
+@pytest.mark.parametrize("notes", [{}, {"example.com/a": "b"}, {"plimsoll.dev/a": "b"}])
+def test_what_is_kept_of_a_node_can_be_written_and_read_again(notes: dict[str, str]) -> None:
+    amounts = {"nvidia.com/gpu": "8"}
+    document = {
+        "metadata": {"name": "node", "labels": {"a": "b"}, "annotations": notes},
+        "status": {"capacity": amounts, "allocatable": amounts},
+    }
+    kept = NodeSharing()(msgspec.convert(document, Node))
+    assert msgspec.json.decode(msgspec.json.encode(kept), type=Node) == kept
+    ours = {name: value for name, value in notes.items() if name.startswith("plimsoll.dev/")}
+    assert kept.metadata.annotations == ours
 
 
 def test_unequal_parts_stay_apart() -> None:
