@@ -48,10 +48,10 @@ unit test: export HYPOTHESIS_PROFILE ?= quick
 # Without its cache of bytecode each process would compile every test again, with pytest's asserts.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest
 
-unit: $(INSTALLED) ## Run the quick tests of pure code, in under a minute
+unit: $(INSTALLED) ## Run the quick tests of pure code, in a minute and a half
 	$(PYTEST) tests/unit tests/property -m 'not slow' --numprocesses=$(UNIT_WORKERS) --dist=worksteal $(ARGS)
 
-test: control-plane prometheus browser ## Run all quick tests, in under ten minutes; ARGS="-k word" picks some
+test: control-plane prometheus browser ## Run all quick tests, in about ten minutes; ARGS="-k word" picks some
 	$(PYTEST) -m 'not slow' --numprocesses=$(WORKERS) $(ARGS)
 
 test-slow: control-plane prometheus browser ## Run the tests that `test` leaves out, and draw more examples
