@@ -7,3 +7,8 @@ Manifest: TypeAlias = dict[str, Any]
 
 `Any`, because this is the border: what tests read from it they compare at once.
 """
+
+
+def named(kind: str, name: str, version: str = "v1") -> Manifest:
+    """The head of an object of this name; `version` is that of its API group."""
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}

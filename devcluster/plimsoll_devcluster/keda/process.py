@@ -6,18 +6,17 @@ restarted once for it; here we write it to a folder in between.
 """
 
 import base64
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.crds import install_crds
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, named
 from plimsoll_devcluster.processes import ending
 from plimsoll_devcluster.processes.child import Child
 from plimsoll_devcluster.processes.credentials import write_secret
+from plimsoll_devcluster.processes.lifetime import RunsInside, wait_while_running
 from plimsoll_devcluster.processes.ports import free_port
 from plimsoll_devcluster.programs.keda_program import KEDA, KEDA_ADAPTER
 from plimsoll_devcluster.programs.workload_controllers import CRDS
@@ -39,17 +38,16 @@ class KedaFailedError(Exception):
     """One of KEDA's programs has ended; the message ends with its last log lines."""
 
 
-class Keda:
+class Keda(RunsInside):
     """KEDA for a control plane on this machine. Use it as a context manager.
 
     `operator` and `adapter` are the folders of `find_controller`.
     """
 
     def __init__(self, operator: Path, adapter: Path, kubeconfig: Path) -> None:
+        super().__init__("keda")
         self._programs, self._kubeconfig = (operator, adapter), kubeconfig
         self._api = ApiServer(kubeconfig)
-        self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-keda-")
-        self._path = Path(self._folder.name)
         self._grpc_port, self._metrics_port = free_port(), free_port()
         self._children: list[Child] = []
 
@@ -57,7 +55,7 @@ class Keda:
         """Start it, and wait until its metrics are served. Raises KedaFailedError."""
         ending.undo_at_end(self.stop)
         install_crds(self._api, self._programs[0] / CRDS)
-        self._api.apply(f"/api/v1/namespaces/{NAMESPACE}", _named("v1", "Namespace", NAMESPACE))
+        self._api.apply(f"/api/v1/namespaces/{NAMESPACE}", named("Namespace", NAMESPACE))
         self._register(self._make_certificates()["ca.crt"])
         self._run(KEDA.name, self._operator_flags())
         self._run(KEDA_ADAPTER.name, self._adapter_flags())
@@ -90,9 +88,9 @@ class Keda:
         Without a certificate of its own the API server is anybody to the adapter.
         """
         spec: Manifest = {"type": "ExternalName", "externalName": "localhost"}
-        service = {**_named("v1", "Service", ADAPTER_SERVICE), "spec": spec}
+        service = {**named("Service", ADAPTER_SERVICE), "spec": spec}
         self._api.apply(f"{_SERVICES}/{ADAPTER_SERVICE}", service)
-        registered = _named("apiregistration.k8s.io/v1", "APIService", f"v1beta1.{GROUP}")
+        registered = named("APIService", f"v1beta1.{GROUP}", "apiregistration.k8s.io/v1")
         where = {"namespace": NAMESPACE, "name": ADAPTER_SERVICE, "port": self._metrics_port}
         spec = {
             "group": GROUP,
@@ -108,11 +106,11 @@ class Keda:
             {"apiGroups": [GROUP], "resources": ["*"], "verbs": ["*"]},
             {"nonResourceURLs": [f"/apis/{GROUP}", f"/apis/{GROUP}/*"], "verbs": ["get"]},
         ]
-        role = {**_named(f"{rights}/v1", "ClusterRole", "keda-metrics"), "rules": rules}
+        role = {**named("ClusterRole", "keda-metrics", f"{rights}/v1"), "rules": rules}
         self._api.apply(f"{_RIGHTS}/clusterroles/keda-metrics", role)
         everybody = {"apiGroup": rights, "kind": "Group", "name": "system:unauthenticated"}
         binding = {
-            **_named(f"{rights}/v1", "ClusterRoleBinding", "keda-metrics"),
+            **named("ClusterRoleBinding", "keda-metrics", f"{rights}/v1"),
             "roleRef": {"apiGroup": rights, "kind": "ClusterRole", "name": "keda-metrics"},
             "subjects": [everybody],
         }
@@ -163,34 +161,6 @@ class Keda:
         return ("Available", "True") in [(each["type"], each["status"]) for each in conditions]
 
     def _wait(self, condition: Callable[[], object], what: str) -> None:
-        def holds() -> object:
-            for child in self._children:
-                if not child.is_running():
-                    raise KedaFailedError(f"{child.name} has ended:\n{child.log_tail()}")
-            return condition()
-
-        try:
-            wait_until(holds, timeout_seconds=START_SECONDS, what=what)
-        except TimeoutError as error:
-            logs = "\n".join(child.log_tail() for child in self._children)
-            raise KedaFailedError(f"{error}; it logged:\n{logs}") from error
-
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-        self._folder.cleanup()
-
-
-def _named(version: str, kind: str, name: str) -> Manifest:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+        wait_while_running(
+            self._children, condition, seconds=START_SECONDS, what=what, failed=KedaFailedError
+        )

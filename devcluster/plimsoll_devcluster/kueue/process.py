@@ -5,11 +5,9 @@ a cluster the kubelet mounts that Secret; here we write it to a folder, for whic
 """
 
 import base64
-import tempfile
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import urllib3
@@ -26,14 +24,14 @@ from plimsoll_devcluster.kueue.configuration import (
     configuration,
     conversion,
 )
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, named
 from plimsoll_devcluster.processes import ending
 from plimsoll_devcluster.processes.child import Child
 from plimsoll_devcluster.processes.credentials import write_secret
+from plimsoll_devcluster.processes.lifetime import RunsInside, wait_while_running
 from plimsoll_devcluster.processes.ports import free_port
 from plimsoll_devcluster.programs.kueue_program import KUEUE
 from plimsoll_devcluster.programs.workload_controllers import CRDS, WEBHOOKS
-from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.webhooks import path_of
 
 START_SECONDS = 120.0
@@ -47,17 +45,16 @@ class KueueFailedError(Exception):
     """Kueue has ended, or does not start; the message ends with its last log lines."""
 
 
-class Kueue:
+class Kueue(RunsInside):
     """Kueue for a control plane on this machine, to be started once. Use it as a context manager.
 
     `folder` is that of `find_controller`. What it has made stays when it stops; its webhooks go.
     """
 
     def __init__(self, folder: Path, kubeconfig: Path) -> None:
+        super().__init__("kueue")
         self._programs, self._kubeconfig = folder, kubeconfig
         self._api = ApiServer(kubeconfig)
-        self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-kueue-")
-        self._path = Path(self._folder.name)
         self._webhook_port, self._probe_port = free_port(), free_port()
         self._http = urllib3.PoolManager(retries=False, timeout=5)
         self._webhooks: list[str] = []
@@ -87,20 +84,19 @@ class Kueue:
     def stop(self) -> None:
         """Remove its webhooks and end it, as a crash would. Calling it again does nothing."""
         ending.forget(self.stop)
-        if self._child is None:
-            return
         while self._webhooks:
             self._api.delete(self._webhooks.pop())
-        self._child.kill()
-        self._child = None
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
 
     def _install(self) -> None:
         """Its namespace, its Secret, the Service that leads here, and its webhooks."""
         api = self._api
-        api.apply(_IN_NAMESPACE, _named("Namespace", NAMESPACE))
-        api.apply(f"{_IN_NAMESPACE}/secrets/{SECRET}", _named("Secret", SECRET))
+        api.apply(_IN_NAMESPACE, named("Namespace", NAMESPACE))
+        api.apply(f"{_IN_NAMESPACE}/secrets/{SECRET}", named("Secret", SECRET))
         leads_here: Manifest = {"type": "ExternalName", "externalName": "localhost"}
-        service = {**_named("Service", SERVICE), "spec": leads_here}
+        service = {**named("Service", SERVICE), "spec": leads_here}
         api.apply(f"{_IN_NAMESPACE}/services/{SERVICE}", service)
         for name, patch in conversion(self._webhook_port).items():
             api.merge(f"{DEFINITIONS}/{name}", patch)
@@ -163,33 +159,9 @@ class Kueue:
         return self._child
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
-        child = self._running()
-
-        def holds() -> bool:
-            if not child.is_running():
-                raise KueueFailedError(f"Kueue has ended:\n{child.log_tail()}")
-            return condition()
-
-        try:
-            wait_until(holds, timeout_seconds=START_SECONDS, what=what)
-        except TimeoutError as error:
-            raise KueueFailedError(f"{error}; it logged:\n{child.log_tail()}") from error
-
-    def __enter__(self) -> Self:
-        try:
-            return self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-        self._folder.cleanup()
+        wait_while_running(
+            [self._running()], condition, seconds=START_SECONDS, what=what, failed=KueueFailedError
+        )
 
 
 def _job(notes: Manifest) -> Manifest:
@@ -197,11 +169,7 @@ def _job(notes: Manifest) -> Manifest:
     template = {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}}
     metadata = {"name": "probe", "labels": labels, "annotations": notes}
     return {
-        **_named("Job", "probe", "batch/v1"),
+        **named("Job", "probe", "batch/v1"),
         "metadata": metadata,
         "spec": {"template": template},
     }
-
-
-def _named(kind: str, name: str, version: str = "v1") -> Manifest:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}

@@ -3,16 +3,15 @@
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import pg8000.dbapi  # pyright: ignore[reportMissingTypeStubs]
 
 from plimsoll_devcluster.processes import ending
 from plimsoll_devcluster.processes.child import Child
+from plimsoll_devcluster.processes.lifetime import RunsInside
 from plimsoll_devcluster.processes.ports import free_port
 from plimsoll_devcluster.waiting import wait_until
 
@@ -27,7 +26,7 @@ class PostgresqlFailedError(Exception):
     """PostgreSQL has ended; the message ends with its last log lines."""
 
 
-class PostgresqlServer:
+class PostgresqlServer(RunsInside):
     """A PostgreSQL with one empty database that its only user may enter from this machine.
 
     It refuses to run as root, and is then run as nobody. It can be started and stopped repeatedly,
@@ -35,8 +34,7 @@ class PostgresqlServer:
     """
 
     def __init__(self, programs: Path, options: Sequence[str] = ("fsync=off",)) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-postgresql-")
-        self._path = Path(self._folder.name)
+        super().__init__("postgresql")
         self._programs = programs
         self._as_other: list[str] = []
         if os.geteuid() == 0:
@@ -115,18 +113,6 @@ class PostgresqlServer:
         return pg8000.dbapi.connect(  # pyright: ignore[reportUnknownMemberType]
             _USER, "127.0.0.1", "postgres", self._port, timeout=5
         )
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-        self._folder.cleanup()
 
 
 def _libraries(programs: Path) -> Mapping[str, str]:

@@ -1,11 +1,9 @@
 """A Prometheus as a child of this process, on loopback, which leaves nothing behind."""
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import urllib3
@@ -13,6 +11,7 @@ import urllib3
 from plimsoll_devcluster.processes import ending
 from plimsoll_devcluster.processes.child import Child
 from plimsoll_devcluster.processes.credentials import write_secret
+from plimsoll_devcluster.processes.lifetime import RunsInside
 from plimsoll_devcluster.processes.ports import free_port
 from plimsoll_devcluster.waiting import wait_until
 
@@ -32,7 +31,7 @@ class Scraped:
     labels: Mapping[str, str]
 
 
-class PrometheusServer:
+class PrometheusServer(RunsInside):
     """A Prometheus that scrapes the exporters at `targets` every second.
 
     Their job is called `dcgm-exporter`; `web_config` is that of its own server (users, TLS),
@@ -49,8 +48,7 @@ class PrometheusServer:
         rules: Path | None = None,
     ) -> None:
         self._program = program
-        self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-prometheus-")
-        self._path = Path(self._folder.name)
+        super().__init__("prometheus")
         self._port = free_port()
         self._web_config = web_config or {}
         self._child: Child | None = None
@@ -116,18 +114,6 @@ class PrometheusServer:
 
     def _write(self, name: str, content: dict[str, Any]) -> None:
         write_secret(self._path / name, json.dumps(content))
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-        self._folder.cleanup()
 
 
 def _static(target: str | Scraped) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.processes import ending
 from plimsoll_devcluster.processes.child import Child
 from plimsoll_devcluster.processes.credentials import write_secret
+from plimsoll_devcluster.processes.lifetime import wait_while_running
 from plimsoll_devcluster.processes.ports import free_port
 from plimsoll_devcluster.programs.workload_controllers import CRDS, OBJECTS, WEBHOOKS
-from plimsoll_devcluster.waiting import wait_until
 from plimsoll_devcluster.workload_controllers.kinds import LOOPBACK, ControllerKind, Place
 from plimsoll_devcluster.workload_controllers.webhooks import configurations, path_of
 
@@ -167,18 +167,14 @@ class WorkloadController:
         return True
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
-        def holds() -> bool:
-            if not self.is_running():
-                raise WorkloadControllerFailedError(f"{self._name} has ended:\n{self._tail()}")
-            return condition()
-
-        try:
-            wait_until(holds, timeout_seconds=START_SECONDS, what=what)
-        except TimeoutError as error:
-            raise WorkloadControllerFailedError(f"{error}; it logged:\n{self._tail()}") from error
-
-    def _tail(self) -> str:
-        return self._child.log_tail() if self._child else ""
+        children = [self._child] if self._child is not None else []
+        wait_while_running(
+            children,
+            condition,
+            seconds=START_SECONDS,
+            what=what,
+            failed=WorkloadControllerFailedError,
+        )
 
     def __enter__(self) -> Self:
         return self.start()
