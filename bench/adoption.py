@@ -37,8 +37,6 @@ PODS = "/api/v1/pods"
 STAND_INS = "/apis/plimsoll.dev/v1alpha1/trainingjobs"
 WORKLOADS: Mapping[str, tuple[str, str]] = {"Job": ("/apis/batch/v1", "jobs")}
 """The group and the plural of each kind of workload."""
-MOST_OF_ONE = 1000
-"""How many jobs of one namespace are planned, unless a PlacementPolicy says otherwise."""
 JOB_NAME = "batch.kubernetes.io/job-name"
 PLACED_AT = "plimsoll.dev/placed-at"
 WRITTEN = ("jobs", "trainingjobs", "trainingjobs/status", "pods", "events")
@@ -78,9 +76,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--log", type=Path, help="keep the operator's log here")
     arguments = parser.parse_args()
-    most = min(arguments.nodes * arguments.gpus_per_node, arguments.namespaces * MOST_OF_ONE)
+    most = arguments.nodes * arguments.gpus_per_node
     if not 1 <= arguments.jobs <= most:
-        raise SystemExit(f"--jobs: must be 1 to {most}, the GPUs and what is planned of namespaces")
+        raise SystemExit(f"--jobs: must be 1 to {most}, the GPUs")
     programs = find_programs(os.environ)
     with ControlPlane(programs, service_account_admission=False) as plane:
         figures = asdict(measured(plane, arguments))

@@ -82,9 +82,9 @@ class JobQueueSpec(ApiModel):
     purchasing: Purchasing = Purchasing()
     """How much may be spent on nodes for its jobs; see `provisioning` of GPUPool."""
     max_jobs: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """Most jobs planned for: running jobs, then the oldest. The rest wait with reason
-    `TooManyJobs`; 0 admits no new jobs. Finished and suspended jobs and those of child queues do
-    not count. Default: no limit."""
+    """Most jobs planned for: running jobs, then the most important and oldest. The rest wait with
+    reason `TooManyJobs`; 0 admits no new jobs. Finished and suspended jobs and those of child
+    queues do not count. Default: no limit."""
 
 
 class QuotaUsage(ApiModel):

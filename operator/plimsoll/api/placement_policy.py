@@ -286,9 +286,10 @@ class PlacementPolicySpec(ApiModel):
     """How long pods may take to start."""
     unreachable_nodes: UnreachableNodes = UnreachableNodes()
     """What happens to workers on unreachable nodes."""
-    max_jobs_per_namespace: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
-    """Most jobs planned for per namespace: running jobs, then the oldest. The rest wait with reason
-    `TooManyJobs`. Finished and suspended jobs do not count. See `maxJobs` of JobQueue."""
+    max_jobs_per_namespace: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Most jobs planned for per namespace: running jobs, then the most important and oldest. The
+    rest wait with reason `TooManyJobs`. Finished and suspended jobs do not count. See `maxJobs` of
+    JobQueue. Default: any number of running jobs and 1,000 waiting ones at a time."""
 
 
 class PlannedAction(ApiModel):

@@ -1,8 +1,9 @@
 """Find the jobs beyond the limits of their namespace or queue; they wait unplanned.
 
 The policy limits the jobs planned at a time per namespace, and a queue limits its own. Running jobs
-count first and are never beyond a limit, so that no job loses its placement by one; then the
-oldest. Jobs that are over or suspended do not count.
+count first and are never beyond a limit, so that no job loses its placement by one; then the most
+important and oldest. Jobs that are over or suspended do not count. Where the policy says nothing,
+only waiting jobs count: GPUs and quota limit what runs, and a burst of any size drains.
 
 The cost of a plan also grows with the number of sizes that jobs may have. So the waiting jobs of a
 namespace have a limit on their sizes together, the most important first; a thousand ordinary jobs
@@ -22,6 +23,9 @@ from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.training.batch_limits import MOST_SIZES
 from plimsoll.remembered import once_for_each
 
+MOST_WAITING: Final = 1000
+"""For a namespace, unless the policy limits its jobs."""
+
 MOST_SIZES_AT_A_TIME: Final = 2**16
 """For a namespace's waiting jobs: enough for 64 of the costliest that can be written."""
 
@@ -33,7 +37,8 @@ Place = tuple[str, str]
 class Limits:
     """The most jobs of each namespace, and of the queues that have a limit."""
 
-    of_a_namespace: int
+    of_a_namespace: int | None
+    """None: `MOST_WAITING` of those that wait."""
     of_queues: Mapping[str, int]
 
     @classmethod
@@ -44,18 +49,33 @@ class Limits:
         most = {name: most for name, most in queues if most is not None}
         return cls(spec.max_jobs_per_namespace, most)
 
-    def most(self, place: Place) -> int:
-        """The limit of a namespace or queue that has one."""
-        kind, name = place
-        return self.of_a_namespace if kind == "namespace" else self.of_queues[name]
-
-    def places(self, view: JobView) -> tuple[tuple[Place, int], ...]:
+    def places(self, view: JobView) -> Iterator[tuple[Place, int]]:
         """Where a job counts, and the limit there."""
-        own = ("namespace", view.resource.metadata.namespace), self.of_a_namespace
+        namespace = "namespace", view.resource.metadata.namespace
+        if self.of_a_namespace is not None:
+            yield namespace, self.of_a_namespace
+        elif not _runs(view):
+            yield namespace, MOST_WAITING
         queue = view.resource.spec.queue
-        if queue not in self.of_queues:
-            return (own,)
-        return own, (("queue", queue), self.of_queues[queue])
+        if queue in self.of_queues:
+            yield ("queue", queue), self.of_queues[queue]
+
+    def sentence(self, place: Place, most: int) -> str:
+        """Omits the number of waiting jobs: otherwise each newcomer would be news to all."""
+        kind, name = place
+        if kind == "queue":
+            jobs, end, remedy = "jobs", "end", f"have maxJobs of JobQueue {name} raised"
+        elif self.of_a_namespace is not None:
+            jobs, end = "jobs", "end"
+            remedy = "have maxJobsPerNamespace of the PlacementPolicy raised"
+        else:
+            jobs, end = "waiting jobs", "start"
+            remedy = "have maxJobsPerNamespace of the PlacementPolicy set to more than its jobs"
+        return (
+            f"{kind} {name} has more than {most} {jobs}, the most that are planned at a time: it"
+            f" waits for more important and older ones to {end}; suspend or delete some, or"
+            f" {remedy}"
+        )
 
 
 def beyond_limits(snapshot: Snapshot, guard: Guard = unguarded) -> Mapping[JobName, str]:
@@ -67,18 +87,22 @@ def beyond_limits(snapshot: Snapshot, guard: Guard = unguarded) -> Mapping[JobNa
 
 
 def _too_many(views: Sequence[JobView], limits: Limits) -> dict[JobName, str]:
-    counts = Counter(place for view in views for place, _ in limits.places(view))
-    over = {place for place, count in counts.items() if count > limits.most(place)}
-    if not over:
+    counts, most = Counter[Place](), dict[Place, int]()
+    for view in views:
+        for place, limit in limits.places(view):
+            counts[place] += 1
+            most[place] = limit
+    if all(counts[place] <= most[place] for place in counts):
         return {}
     taken: Counter[Place] = Counter()
     beyond: dict[JobName, str] = {}
-    for view in sorted(views, key=_turn):
-        full = [(place, most) for place, most in limits.places(view) if taken[place] >= most]
+    for view in sorted(views, key=_importance):
+        places = list(limits.places(view))
+        full = [(place, limit) for place, limit in places if taken[place] >= limit]
         if full and not _runs(view):
-            beyond[view.name] = _sentence(*full[0])
+            beyond[view.name] = limits.sentence(*full[0])
         else:
-            taken.update(place for place, _ in limits.places(view))
+            taken.update(place for place, _ in places)
     return beyond
 
 
@@ -98,15 +122,10 @@ def _too_costly(waiting: Iterable[JobView], guard: Guard) -> dict[JobName, str]:
 
 def _last(views: Iterable[tuple[JobView, int]]) -> Iterator[JobName]:
     left = MOST_SIZES_AT_A_TIME
-    for view, sizes in sorted(views, key=_importance):
+    for view, sizes in sorted(views, key=lambda sized: _importance(sized[0])):
         left -= sizes
         if left < 0:
             yield view.name
-
-
-def _importance(sized: tuple[JobView, int]) -> tuple[int, tuple[bool, float, str]]:
-    view, _ = sized
-    return -(view.priority or 0), _turn(view)
 
 
 @once_for_each
@@ -127,22 +146,11 @@ def _runs(view: JobView) -> bool:
     return view.resource.status.placement is not None
 
 
-def _turn(view: JobView) -> tuple[bool, float, str]:
+def _importance(view: JobView) -> tuple[bool, int, float, str]:
+    """Sorts what runs first, then the most important, then the oldest."""
     created = view.resource.metadata.creation_timestamp
-    return not _runs(view), created.timestamp() if created else 0.0, view.name
-
-
-def _sentence(place: Place, most: int) -> str:
-    """Omits the number of waiting jobs: otherwise each newcomer would be news to all of them."""
-    kind, name = place
-    setting = {
-        "namespace": "maxJobsPerNamespace of the PlacementPolicy",
-        "queue": f"maxJobs of JobQueue {name}",
-    }
-    return (
-        f"{kind} {name} has more than {most} jobs, the most that are planned at a time: it waits"
-        f" for older ones to end; suspend or delete some, or have {setting[kind]} raised"
-    )
+    age = created.timestamp() if created else 0.0
+    return not _runs(view), -(view.priority or 0), age, view.name
 
 
 def _too_costly_sentence(namespace: str) -> str:

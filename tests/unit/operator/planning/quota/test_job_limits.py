@@ -56,9 +56,17 @@ def test_each_namespace_has_its_own_number() -> None:
     assert too_many(a_policy(2), *mine, a_job("theirs", namespace="theirs")) == ["m2"]
 
 
-def test_a_thousand_of_a_namespace_are_planned_for_where_nobody_says() -> None:
+def test_a_thousand_of_a_namespace_that_wait_are_planned_for_where_nobody_says() -> None:
+    running = [at(a_job(f"r{n}"), "node") for n in range(3)]
     jobs = [a_job(f"j{n:04}") for n in range(1001)]
-    assert too_many(*jobs) == ["j1000"]
+    assert too_many(*running, *jobs) == ["j1000"]
+    assert too_many(*running, *jobs[:1000]) == []
+
+
+def test_the_most_important_of_too_many_come_first() -> None:
+    old = [a_job(name, minutes_old=9) for name in ("a", "b")]
+    urgent = a_job("urgent", priorityClassName="urgent")
+    assert too_many(a_policy(2), a_priority_class("urgent", 5), urgent, *old) == ["b"]
 
 
 def test_jobs_that_are_over_or_suspended_do_not_count() -> None:
@@ -92,16 +100,16 @@ def test_who_waits_in_a_full_queue_takes_no_room_of_the_namespace() -> None:
             [a_policy(1)],
             (
                 "namespace team has more than 1 jobs, the most that are planned at a time: it waits"
-                " for older ones to end; suspend or delete some, or have maxJobsPerNamespace of the"
-                " PlacementPolicy raised"
+                " for more important and older ones to end; suspend or delete some, or have"
+                " maxJobsPerNamespace of the PlacementPolicy raised"
             ),
         ),
         (
             [a_queue("default", maxJobs=1)],
             (
                 "queue default has more than 1 jobs, the most that are planned at a time: it waits"
-                " for older ones to end; suspend or delete some, or have maxJobs of JobQueue"
-                " default raised"
+                " for more important and older ones to end; suspend or delete some, or have maxJobs"
+                " of JobQueue default raised"
             ),
         ),
     ],
@@ -115,6 +123,17 @@ def test_jobs_beyond_a_limit_say_so_and_are_no_part_of_the_problem(
     (hold,) = plan_input.holds
     assert (hold.job, hold.reason) == ("TrainingJob/team/second", Reason.TOO_MANY_JOBS)
     assert hold.message == message
+
+
+def test_who_waits_beyond_a_thousand_is_told_what_lets_it_be_planned() -> None:
+    beyond = beyond_limits(seen(*(a_job(f"j{n:04}") for n in range(1001))))
+    assert beyond == {
+        "TrainingJob/team/j1000": (
+            "namespace team has more than 1000 waiting jobs, the most that are planned at a time:"
+            " it waits for more important and older ones to start; suspend or delete some, or have"
+            " maxJobsPerNamespace of the PlacementPolicy set to more than its jobs"
+        )
+    }
 
 
 def an_elastic_job(name: str, *, minutes_old: int, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of a spec
