@@ -289,7 +289,7 @@ class PlacementPolicySpec(ApiModel):
     max_jobs_per_namespace: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Most jobs planned for per namespace: running jobs, then the most important and oldest. The
     rest wait with reason `TooManyJobs`. Finished and suspended jobs do not count. See `maxJobs` of
-    JobQueue. Default: any number of running jobs and 1,000 waiting ones at a time."""
+    JobQueue. Default: any number of running jobs and 5,000 waiting ones at a time."""
 
 
 class PlannedAction(ApiModel):

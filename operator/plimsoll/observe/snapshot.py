@@ -216,7 +216,7 @@ class TargetView:
     manager: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class JobView:
     """A job with its pods; `priority` is None if its class does not exist.
 

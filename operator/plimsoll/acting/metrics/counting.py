@@ -1,7 +1,7 @@
 """Count completed steps: jobs admitted, preempted and finished, waiting and running."""
 
 from collections import Counter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from plimsoll.acting.metrics.labels import counted_as, counted_queues
 from plimsoll.acting.step import Step
@@ -10,12 +10,22 @@ from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.training.stopping import restart_seconds
 from plimsoll.planning.training.success import has_succeeded
+from plimsoll.remembered import once_for_each
 from plimsoll.vocabulary import metrics
 from plimsoll.vocabulary.reasons import INADMISSIBLE, TAKEN, Reason
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 
 _REASONS = frozenset(map(str, Reason))
 JobState = Literal["Waiting", "Running", "Suspended", "Deleting", "Finished"]
+
+
+class _Group(NamedTuple):
+    """What a job is counted by."""
+
+    queue: str
+    kind: str
+    state: JobState
+    reason: str
 
 
 def count(step: Step, snapshot: Snapshot) -> None:
@@ -52,16 +62,14 @@ def count_jobs(snapshot: Snapshot) -> None:
     all_jobs: Counter[tuple[str, ...]] = Counter()
     for queue in queues:
         running[queue] = pending[queue, "active"] = pending[queue, "inadmissible"] = 0
-    for job in snapshot.jobs:
-        reason, state = job.resource.status.reason, _state(job)
-        queue = counted_as(job.resource.spec.queue, queues)
-        # A newer version may have written a reason of which this one does not know.
-        known = reason if reason in _REASONS else ""
-        all_jobs[queue, job.resource.kind, state, known] += 1
-        if state == "Running":
-            running[queue] += 1
-        if state == "Waiting":
-            pending[queue, "inadmissible" if reason in INADMISSIBLE else "active"] += 1
+    for group, number in Counter(map(_group, snapshot.jobs)).items():
+        queue = counted_as(group.queue, queues)
+        all_jobs[queue, group.kind, group.state, group.reason] += number
+        if group.state == "Running":
+            running[queue] += number
+        if group.state == "Waiting":
+            is_inadmissible = group.reason in INADMISSIBLE
+            pending[queue, "inadmissible" if is_inadmissible else "active"] += number
     forget_jobs()
     for gauge, numbers in ((metrics.PENDING_JOBS, pending), (metrics.JOBS, all_jobs)):
         for labels, number in numbers.items():
@@ -75,6 +83,15 @@ def forget_jobs() -> None:
     metrics.PENDING_JOBS.clear()
     metrics.RUNNING_JOBS.clear()
     metrics.JOBS.clear()
+
+
+@once_for_each
+def _group(job: JobView) -> _Group:
+    resource = job.resource
+    reason = str(resource.status.reason)
+    # A newer version may have written a reason of which this one does not know.
+    known = reason if reason in _REASONS else ""
+    return _Group(resource.spec.queue, resource.kind, _state(job), known)
 
 
 def _state(job: JobView) -> JobState:

@@ -13,7 +13,7 @@ stay below it.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.placement_policy import PlacementPolicySpec
@@ -23,7 +23,7 @@ from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.training.batch_limits import MOST_SIZES
 from plimsoll.remembered import once_for_each
 
-MOST_WAITING: Final = 1000
+MOST_WAITING: Final = 5000
 """For a namespace, unless the policy limits its jobs."""
 
 MOST_SIZES_AT_A_TIME: Final = 2**16
@@ -49,16 +49,14 @@ class Limits:
         most = {name: most for name, most in queues if most is not None}
         return cls(spec.max_jobs_per_namespace, most)
 
-    def places(self, view: JobView) -> Iterator[tuple[Place, int]]:
-        """Where a job counts, and the limit there."""
-        namespace = "namespace", view.resource.metadata.namespace
+    def places(self, group: "_Group") -> Iterator[tuple[Place, int]]:
+        """Where the jobs of a group count, and the limit there."""
         if self.of_a_namespace is not None:
-            yield namespace, self.of_a_namespace
-        elif not _runs(view):
-            yield namespace, MOST_WAITING
-        queue = view.resource.spec.queue
-        if queue in self.of_queues:
-            yield ("queue", queue), self.of_queues[queue]
+            yield ("namespace", group.namespace), self.of_a_namespace
+        elif not group.runs:
+            yield ("namespace", group.namespace), MOST_WAITING
+        if group.queue in self.of_queues:
+            yield ("queue", group.queue), self.of_queues[group.queue]
 
     def sentence(self, place: Place, most: int) -> str:
         """Omits the number of waiting jobs: otherwise each newcomer would be news to all."""
@@ -78,32 +76,44 @@ class Limits:
         )
 
 
+class _Group(NamedTuple):
+    """What the limits of a job depend on."""
+
+    namespace: str
+    queue: str
+    runs: bool
+
+
 def beyond_limits(snapshot: Snapshot, guard: Guard = unguarded) -> Mapping[JobName, str]:
     """The jobs beyond a limit, each with a sentence that says which limit, and what to do."""
-    views = [view for view in snapshot.present if _counts(view)]
-    beyond = _too_many(views, Limits.of(snapshot))
-    left = (view for view in views if view.name not in beyond and not _runs(view))
-    return {**beyond, **_too_costly(left, guard)}
+    beyond = _too_many(snapshot.present, Limits.of(snapshot))
+    waiting = (view for view in snapshot.present if _waits(view) and view.name not in beyond)
+    return {**beyond, **_too_costly(waiting, guard)}
 
 
 def _too_many(views: Sequence[JobView], limits: Limits) -> dict[JobName, str]:
-    counts, most = Counter[Place](), dict[Place, int]()
-    for view in views:
-        for place, limit in limits.places(view):
-            counts[place] += 1
-            most[place] = limit
-    if all(counts[place] <= most[place] for place in counts):
+    if not _is_any_full(Counter(map(_group, views)), limits):
         return {}
     taken: Counter[Place] = Counter()
     beyond: dict[JobName, str] = {}
-    for view in sorted(views, key=_importance):
-        places = list(limits.places(view))
+    grouped = ((view, group) for view in views if (group := _group(view)) is not None)
+    for view, group in sorted(grouped, key=lambda each: _importance(each[0])):
+        places = list(limits.places(group))
         full = [(place, limit) for place, limit in places if taken[place] >= limit]
-        if full and not _runs(view):
+        if full and not group.runs:
             beyond[view.name] = limits.sentence(*full[0])
         else:
             taken.update(place for place, _ in places)
     return beyond
+
+
+def _is_any_full(groups: Mapping[_Group | None, int], limits: Limits) -> bool:
+    """Whether any place has more jobs than its limit."""
+    room: dict[Place, int] = {}
+    for group, count in groups.items():
+        for place, limit in limits.places(group) if group is not None else ():
+            room[place] = room.get(place, limit) - count
+    return any(left < 0 for left in room.values())
 
 
 def _too_costly(waiting: Iterable[JobView], guard: Guard) -> dict[JobName, str]:
@@ -136,21 +146,25 @@ def _sizes(job: Job) -> int:
     return sum(len(role.profiles) for role in job.spec.roles) or 1
 
 
-def _counts(view: JobView) -> bool:
-    """Whether a job should run, or still runs."""
-    is_going = view.resource.metadata.deletion_timestamp is not None
-    return not view.is_over and not is_going and not view.resource.spec.suspend
+@once_for_each
+def _group(view: JobView) -> _Group | None:
+    """Where a job counts, as long as it should run or still runs."""
+    job = view.resource
+    if view.is_over or job.metadata.deletion_timestamp is not None or job.spec.suspend:
+        return None
+    return _Group(job.metadata.namespace, job.spec.queue, job.status.placement is not None)
 
 
-def _runs(view: JobView) -> bool:
-    return view.resource.status.placement is not None
+def _waits(view: JobView) -> bool:
+    group = _group(view)
+    return group is not None and not group.runs
 
 
 def _importance(view: JobView) -> tuple[bool, int, float, str]:
     """Sorts what runs first, then the most important, then the oldest."""
     created = view.resource.metadata.creation_timestamp
     age = created.timestamp() if created else 0.0
-    return not _runs(view), -(view.priority or 0), age, view.name
+    return view.resource.status.placement is None, -(view.priority or 0), age, view.name
 
 
 def _too_costly_sentence(namespace: str) -> str:

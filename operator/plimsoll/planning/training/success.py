@@ -4,6 +4,7 @@ Its GPUs are free from then on: whoever comes next need not wait until that is w
 """
 
 from plimsoll.observe.snapshot import JobView, PodView
+from plimsoll.remembered import once_for_each
 
 
 def deciding_pods(view: JobView) -> tuple[PodView, ...]:
@@ -15,6 +16,7 @@ def deciding_pods(view: JobView) -> tuple[PodView, ...]:
     return tuple(pod for pod in view.pods if pod.role == role)
 
 
+@once_for_each
 def has_succeeded(view: JobView) -> bool:
     """Whether all pods of a job's present gang have succeeded, so that it holds nothing."""
     job = view.training

@@ -56,11 +56,11 @@ def test_each_namespace_has_its_own_number() -> None:
     assert too_many(a_policy(2), *mine, a_job("theirs", namespace="theirs")) == ["m2"]
 
 
-def test_a_thousand_of_a_namespace_that_wait_are_planned_for_where_nobody_says() -> None:
+def test_five_thousand_of_a_namespace_that_wait_are_planned_for_where_nobody_says() -> None:
     running = [at(a_job(f"r{n}"), "node") for n in range(3)]
-    jobs = [a_job(f"j{n:04}") for n in range(1001)]
-    assert too_many(*running, *jobs) == ["j1000"]
-    assert too_many(*running, *jobs[:1000]) == []
+    jobs = [a_job(f"j{n:04}") for n in range(5001)]
+    assert too_many(*running, *jobs) == ["j5000"]
+    assert too_many(*running, *jobs[:5000]) == []
 
 
 def test_the_most_important_of_too_many_come_first() -> None:
@@ -125,11 +125,11 @@ def test_jobs_beyond_a_limit_say_so_and_are_no_part_of_the_problem(
     assert hold.message == message
 
 
-def test_who_waits_beyond_a_thousand_is_told_what_lets_it_be_planned() -> None:
-    beyond = beyond_limits(seen(*(a_job(f"j{n:04}") for n in range(1001))))
+def test_who_waits_beyond_five_thousand_is_told_what_lets_it_be_planned() -> None:
+    beyond = beyond_limits(seen(*(a_job(f"j{n:04}") for n in range(5001))))
     assert beyond == {
-        "TrainingJob/team/j1000": (
-            "namespace team has more than 1000 waiting jobs, the most that are planned at a time:"
+        "TrainingJob/team/j5000": (
+            "namespace team has more than 5000 waiting jobs, the most that are planned at a time:"
             " it waits for more important and older ones to start; suspend or delete some, or have"
             " maxJobsPerNamespace of the PlacementPolicy set to more than its jobs"
         )
