@@ -4,7 +4,9 @@
 
 KWOK nodes with 8 GPUs each; the jobs are one-GPU training jobs, applied at once. In the same run
 and on the same nodes, pods of the same shape are created directly, which is the most that the
-control plane can do. Among the jobs is one that cannot fit, and its status must say so. Counted are
+control plane can do; and jobs are created and each given a status while no operator runs, which a
+job costs beside its pod whoever plans it: `of_raw_pods_at_most` is the rate of both after each
+other. Among the jobs is one that cannot fit, and its status must say so. Counted are
 all writes of the operator, also those that are about no job, until every job says that it runs. One
 JSON object goes to standard output, progress to standard error.
 """
@@ -54,6 +56,7 @@ class Figures:
     raw_pods_per_second: float = 0.0
     jobs_per_second: float = 0.0
     of_raw_pods: float = 0.0
+    of_raw_pods_at_most: float = 0.0
     apply_s: float = 0.0
     apply_to_bound_p50_s: float = 0.0
     apply_to_bound_p99_s: float = 0.0
@@ -101,6 +104,9 @@ def measured(plane: ControlPlane, arguments: argparse.Namespace) -> Figures:
     binding = Bindings(api)
     say(f"{arguments.jobs} pods directly")
     figures.raw_pods_per_second = raw_rate(api, binding, arguments)
+    say(f"{arguments.jobs} jobs without an operator")
+    raw_s = arguments.jobs / figures.raw_pods_per_second
+    figures.of_raw_pods_at_most = round(raw_s / (raw_s + unplanned_s(api, arguments)), 2)
     with OperatorProcess(plane.kubeconfig) as operator:
         memory = Memory(operator.pid)
         say(f"{arguments.jobs} jobs")
@@ -132,6 +138,40 @@ def raw_rate(api: ApiServer, binding: "Bindings", arguments: argparse.Namespace)
         what="the pods are gone",
     )
     return round(rate, 1)
+
+
+def unplanned_s(api: ApiServer, arguments: argparse.Namespace) -> float:
+    """How long it takes to create all jobs, and to write the status of each once."""
+    started = time.monotonic()
+    api.create_all(JOBS, (job(f"job-{i}", 1, 1) for i in range(arguments.jobs)))
+    created_s = time.monotonic() - started
+    created = api.items(JOBS)
+    started = time.monotonic()
+    with ThreadPoolExecutor(APPLIERS) as pool:
+        for _ in pool.map(partial(place, api), created):
+            pass
+    written_s = time.monotonic() - started
+    api.delete_all(JOBS)
+    wait_until(
+        lambda: not api.items(f"{JOBS}?limit=1"),
+        timeout_seconds=arguments.timeout,
+        what="the jobs are gone",
+    )
+    return created_s + written_s
+
+
+def place(api: ApiServer, item: Manifest) -> None:
+    """Write a status as the operator does when a job is placed."""
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    placement = {"acceleratorType": GPU, "workers": 1, "revision": 1, "pool": "default"}
+    admitted = {"type": "Admitted", "status": "True", "reason": "Admitted"}
+    status = {
+        "reason": "Admitted",
+        "message": "placed",
+        "placement": placement,
+        "conditions": [{**admitted, "message": "placed", "lastTransitionTime": since}],
+    }
+    api.replace(f"{JOBS}/{name_of(item)}/status", {**item, "status": status})
 
 
 def run_jobs(

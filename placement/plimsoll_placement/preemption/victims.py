@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from weakref import WeakKeyDictionary
 
 from plimsoll_placement.model import Assignments, GpuType, Job, JobName, QueueName
 from plimsoll_placement.placing.place import Request
@@ -50,17 +51,47 @@ def victims_of(ledger: Ledger, request: Request, job: Job, *, reclaim: bool) -> 
 
     Nothing if that alone would throw away more than the request can gain.
     """
-    assignments = ledger.placed[job.name]
-    loss = weighed_loss(ledger.problem, job, assignments, ())
+    stake = _stake(ledger, job)
     is_due = _is_due(request, job, reclaim=reclaim)
-    if not is_due and not _could_pay(ledger.problem, request, loss):
+    if not is_due and not _could_pay(ledger.problem, request, stake.loss):
         return
-    beyond = _beyond_least(ledger, job, assignments)
-    if beyond:
-        yield Victim(job, beyond, whole=False, loss=loss)
-    if _may_stop(ledger, request, job, assignments, reclaim=reclaim):
-        rest = tuple(a for a in assignments if a not in beyond)
-        yield Victim(job, rest, whole=True, loss=loss)
+    if stake.beyond:
+        yield Victim(job, stake.beyond, whole=False, loss=stake.loss)
+    if _may_stop(ledger, request, job, stake.assignments, reclaim=reclaim):
+        rest = stake.assignments
+        if stake.beyond:
+            rest = tuple(each for each in rest if each not in stake.beyond)
+        yield Victim(job, rest, whole=True, loss=stake.loss)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stake:
+    """What a placed job loses if it stops, and what it could do without, whoever asks."""
+
+    assignments: Assignments
+    loss: int
+    beyond: Assignments
+
+
+_Stakes = dict[JobName, _Stake]
+_stakes: WeakKeyDictionary[Ledger, tuple[Problem, _Stakes]] = WeakKeyDictionary()
+
+
+def _stake(ledger: Ledger, job: Job) -> _Stake:
+    """What is at stake for a placed job, kept for as long as it stays as it is placed.
+
+    Thousands of requests look at the same jobs.
+    """
+    problem, known = _stakes.get(ledger, (None, _Stakes()))
+    if problem is not ledger.problem:
+        known = _Stakes()
+        _stakes[ledger] = ledger.problem, known
+    assignments, stake = ledger.placed[job.name], known.get(job.name)
+    if stake is None or stake.assignments is not assignments:
+        loss = weighed_loss(ledger.problem, job, assignments, ())
+        beyond = _beyond_least(ledger.problem, job, assignments)
+        stake = known[job.name] = _Stake(assignments, loss, beyond)
+    return stake
 
 
 def _is_due(request: Request, job: Job, *, reclaim: bool) -> bool:
@@ -106,13 +137,15 @@ def _has_spare(job: Job, assignments: Assignments) -> bool:
     return job.gang and job.size(assignments) > job.roles[0].least
 
 
-def _beyond_least(ledger: Ledger, job: Job, assignments: Assignments) -> Assignments:
+def _beyond_least(problem: Problem, job: Job, assignments: Assignments) -> Assignments:
     """What a gang could do without; nothing on closed nodes, where it cannot restart smaller."""
-    if not job.gang or moves_off_closed(ledger.problem, job, assignments):
+    if not job.gang or moves_off_closed(problem, job, assignments):
         return ()
     beyond = job.beyond_least(assignments)
+    if not beyond:
+        return ()
     kept = tuple(each for each in assignments if each not in beyond)
-    return beyond if spot_share_holds(ledger.problem, job, kept) else ()
+    return beyond if spot_share_holds(problem, job, kept) else ()
 
 
 def _may_stop(
@@ -121,16 +154,14 @@ def _may_stop(
     """Whether a victim may be stopped: lower in priority, or (to reclaim) beyond its guarantee."""
     if victim.priority >= request.job.priority and not reclaim:
         return False
-    mine = set(ledger.problem.queue_chain.get(request.job.queue, ()))
+    chains, gpu_type = ledger.problem.queue_chain, assignments[0].gpu_type
+    mine = chains.get(request.job.queue, ())
     if reclaim and victim.queue in mine and victim.priority >= request.job.priority:
         return False
-    shared = (
-        mine if victim.roles and request.gpu_type == assignments[0].gpu_type else set[QueueName]()
-    )
+    shared = mine if victim.roles and request.gpu_type == gpu_type else ()
     return not any(
-        is_owed(ledger, queue, assignments[0].gpu_type)
-        for queue in ledger.problem.queue_chain.get(victim.queue, ())
-        if queue not in shared
+        queue not in shared and is_owed(ledger, queue, gpu_type)
+        for queue in chains.get(victim.queue, ())
     )
 
 

@@ -1,6 +1,7 @@
 """Turn the solver's placements into a plan: what changes for each job, which jobs wait, and why."""
 
 from collections.abc import Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -21,6 +22,7 @@ from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
     Assignments,
+    GpuType,
     Job,
     NodeName,
     Placements,
@@ -309,14 +311,16 @@ def _is_short(job: Job, assignments: Assignments) -> bool:
 def _holds(snapshot: Snapshot, result: PlanResult, explainer: Explainer) -> Iterable[Hold]:
     kept = kept_by_budgets(snapshot)
     ended = result.plan_input.unprotected
-    budgets = {name: those for name, those in kept.items() if name not in ended}
+    budgets = _by_type(
+        {name: those for name, those in kept.items() if name not in ended}, result.problem
+    )
     for job in result.problem.jobs:
         if not result.solution.placements.get(job.name) and any(r.least for r in job.roles):
             yield _hold(job, result, explainer, budgets)
 
 
 def _hold(
-    job: Job, result: PlanResult, explainer: Explainer, budgets: Mapping[JobName, tuple[str, ...]]
+    job: Job, result: PlanResult, explainer: Explainer, budgets: Mapping[GpuType, AbstractSet[str]]
 ) -> Hold:
     name, kept = JobName(job.name), result.plan_input.reservation
     if name in result.plan_input.waiting_for_spot:
@@ -324,7 +328,7 @@ def _hold(
     found = _obstacle(job, result, explainer)
     if isinstance(found, Reservation):
         return Hold(name, Reason.RESERVED, found.to_others())
-    text = found.sentence() + _by_budgets(found, budgets, result.problem)
+    text = found.sentence() + _by_budgets(found, budgets)
     if kept is not None and name == kept.job:
         text = f"{text}; {kept.to_the_gang()}"
     return Hold(name, Reason(found.reason), text)
@@ -346,19 +350,26 @@ def _obstacle(job: Job, result: PlanResult, explainer: Explainer) -> Lack | Rese
     return lack if lack.shortages else kept
 
 
-def _by_budgets(lack: Lack, kept: Mapping[JobName, tuple[str, ...]], problem: Problem) -> str:
+def _by_type(
+    kept: Mapping[JobName, tuple[str, ...]], problem: Problem
+) -> Mapping[GpuType, AbstractSet[str]]:
+    """The PodDisruptionBudgets that hold jobs in place, by the GPU types of these."""
+    found: dict[GpuType, set[str]] = {}
+    for job in problem.jobs if kept else ():
+        if budgets := kept.get(JobName(job.whole_name)):
+            for assignment in job.running:
+                found.setdefault(assignment.gpu_type, set()).update(budgets)
+    return found
+
+
+def _by_budgets(lack: Lack, budgets: Mapping[GpuType, AbstractSet[str]]) -> str:
     """The PodDisruptionBudgets that protect the jobs which a waiting job would need moved."""
     types = {each.ask.gpu_type for each in lack.shortages if each.pinned_milli}
-    names = {
-        budget
-        for job in problem.jobs
-        if any(assignment.gpu_type in types for assignment in job.running)
-        for budget in kept.get(JobName(job.whole_name), ())
-    }
+    names = {name for kind in types for name in budgets.get(kind, ())}
     if not names:
         return ""
-    budgets = "PodDisruptionBudget" if len(names) == 1 else "PodDisruptionBudgets"
-    return f"; moving them would violate {budgets} {', '.join(sorted(names)[:_MOST_NAMED])}"
+    what = "PodDisruptionBudget" if len(names) == 1 else "PodDisruptionBudgets"
+    return f"; moving them would violate {what} {', '.join(sorted(names)[:_MOST_NAMED])}"
 
 
 def assignments_text(assignments: Iterable[Assignment]) -> str:
