@@ -26,6 +26,8 @@ class Field:
 
     def within(self, keep: NDArray[np.bool_]) -> "Field":
         """Only the marked nodes."""
+        if keep.all():
+            return self
         return Field(
             self.rows[keep], self.room[keep], self.free[keep], self.prices[keep], self.places[keep]
         )

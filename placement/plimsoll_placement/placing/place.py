@@ -252,7 +252,7 @@ def _least_loss(
 
     Only the tightest are compared.
     """
-    at = at[np.lexsort((ledger.rank[field.rows[at]], field.free[at]))][:MOST_COMPARED]
+    at = _tightest(ledger, field, at)
     losses, first = np.zeros(len(at)), 0
     if request.gpu_type == NO_GPUS:
         losses = _losses_of_hosts(ledger, field.rows[at], request, pods)
@@ -267,6 +267,15 @@ def _least_loss(
             )
     best = np.flatnonzero(losses <= losses.min() + AGAINST_ROUNDING)[0]
     return int(at[best]), float(losses[best])
+
+
+def _tightest(ledger: Ledger, field: Field, at: Ints) -> Ints:
+    """Of some positions those with least free, of equals the first by name."""
+    order = field.free[at] * len(ledger.rank) + ledger.rank[field.rows[at]]
+    if len(at) > MOST_COMPARED:
+        found = np.argpartition(order, MOST_COMPARED)[:MOST_COMPARED]
+        at, order = at[found], order[found]
+    return at[np.argsort(order)]
 
 
 def _losses_of_hosts(ledger: Ledger, rows: Ints, request: Request, pods: int) -> Floats:

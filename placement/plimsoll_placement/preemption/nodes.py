@@ -174,9 +174,9 @@ class NodePreemption:
         level, pods = self.request.job.required_level, self.request.pods
         if level is not None:
             for part in _by_domain(self.ledger.domains(level)[rows], rooms, pods):
-                yield [int(row) for row in rows[part]]
+                yield rows[part].tolist()
         elif int(rooms.sum()) >= pods:
-            yield [int(row) for row in rows]
+            yield rows.tolist()
 
     def _device_pools(self) -> Iterator[DevicePool]:
         for device_pool in self.ledger.device_pools.get(self.request.gpu_type, ()):

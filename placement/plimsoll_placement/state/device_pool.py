@@ -40,14 +40,17 @@ class DevicePool:
         places = {row: place for place, row in enumerate(self.rows.tolist())}
         object.__setattr__(self, "position", places)
 
-    def room(self, requested_milli: int) -> Ints:
-        """How many pods that ask for this much the devices of each row have room for."""
+    def room(self, requested_milli: int, at: Ints | slice = slice(None)) -> Ints:
+        """How many pods that ask for this much the devices of each row have room for.
+
+        `at`: only these rows.
+        """
         granted = self.granted_milli(requested_milli)
         if not granted:
-            return np.full(len(self.rows), self._without_devices(granted), dtype=np.int64)
+            return np.full(len(self.rows[at]), self._without_devices(granted), dtype=np.int64)
         if granted >= WHOLE_GPU_MILLI:
-            return self.whole // (granted // WHOLE_GPU_MILLI)
-        return np.maximum(self.free // granted, 0).sum(axis=1)
+            return self.whole[at] // (granted // WHOLE_GPU_MILLI)
+        return np.maximum(self.free[at] // granted, 0).sum(axis=1)
 
     def granted_milli(self, requested_milli: int) -> int | None:
         """What a pod actually takes here; None if it cannot be granted (see `Devices`)."""

@@ -34,6 +34,7 @@ from plimsoll_placement.state.device_pool import DevicePool, Ints, device_pools,
 from plimsoll_placement.state.fragmentation import Fragmentation
 from plimsoll_placement.state.occupancy import Occupancy
 from plimsoll_placement.state.power_budgets import Power
+from plimsoll_placement.state.rooms import ALL, Positions, Rooms
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Ledger:
         self._prices: dict[tuple[int, ...], Ints] = {}
         self._cheapest: dict[tuple[int | str, ...], int] = {}
         self._eligible: dict[int, NDArray[np.bool_]] = {}
+        self._rooms = Rooms()
 
     def turn_to(self, problem: Problem) -> bool:
         """Hold what it holds in another problem; False if that is too different to be told apart.
@@ -134,6 +136,7 @@ class Ledger:
         self.gpu_memory[row] += now.gpu_memory_bytes - was.gpu_memory_bytes
         self.open[row] = now.open and now.usable
         self.spot[row] = now.spot
+        self._rooms.change(row)
 
     def eligible(self, mask: int) -> NDArray[np.bool_]:
         """A role's mask as an array over nodes."""
@@ -193,12 +196,14 @@ class Ledger:
             of_node.append(number)
         return examples, np.array(of_node, dtype=np.int64)
 
-    def may_start(self, device_pool: DevicePool, role: Role, *, spot: bool) -> NDArray[np.bool_]:
+    def may_start(
+        self, device_pool: DevicePool, role: Role, *, spot: bool, at: Positions = ALL
+    ) -> NDArray[np.bool_]:
         """Whether new pods of a role may be on each row of a device pool, room aside.
 
-        `spot`: whether spot nodes count.
+        `spot`: whether spot nodes count. `at`: only these rows.
         """
-        rows = device_pool.rows
+        rows = device_pool.rows[at]
         allowed = self.eligible(role.eligible)[rows] & self.open[rows]
         return allowed if spot else allowed & ~self.spot[rows]
 
@@ -207,16 +212,24 @@ class Ledger:
 
         `spot`: whether spot nodes count. Power is checked elsewhere (see `power_budgets.py`).
         """
-        rows, shape = device_pool.rows, role.shape
-        room = np.minimum(device_pool.room(shape.gpu_milli), self.slots[rows])
+
+        def room_at(at: Positions) -> Ints:
+            allowed = self.may_start(device_pool, role, spot=spot, at=at)
+            room = self._room_aside_from_rules(device_pool, role.shape, at)
+            return np.where(allowed, np.maximum(room, 0), 0)
+
+        return self._rooms.of(device_pool, (role.shape, role.eligible, spot), room_at)
+
+    def _room_aside_from_rules(self, device_pool: DevicePool, shape: Shape, at: Positions) -> Ints:
+        rows = device_pool.rows[at]
+        room = np.minimum(device_pool.room(shape.gpu_milli, at), self.slots[rows])
         if shape.cpu_millis:
             room = np.minimum(room, self.cpu[rows] // shape.cpu_millis)
         if shape.memory_bytes:
             room = np.minimum(room, self.memory[rows] // shape.memory_bytes)
         if shape.gpu_memory_bytes:
             room = np.minimum(room, self.gpu_memory_room(rows, shape))
-        allowed = self.may_start(device_pool, role, spot=spot)
-        return np.where(allowed, np.maximum(room, 0), 0)
+        return room
 
     def gpu_memory_room(self, rows: Ints, shape: Shape) -> Ints:
         """How many pods of a shape that says so have room in the GPUs' memory on some nodes."""
@@ -409,6 +422,7 @@ class Ledger:
         if shape.gpu_memory_bytes:
             self.gpu_memory[row] -= count * shape.gpu_memory_bytes
         self.power.draw(row, shape, count)
+        self._rooms.change(row)
 
     def room_at(self, device_pool: DevicePool, position: int, role: Role) -> int:
         """How many pods of a role one row of a device pool has room for now, power aside."""

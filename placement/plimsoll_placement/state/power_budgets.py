@@ -74,6 +74,8 @@ class Power:
 
     def rooms(self, rows: Ints, shape: Shape) -> Ints:
         """The same for many nodes, each as if the others were left as they are."""
+        if not self.names:
+            return np.full(len(rows), ENDLESS, dtype=np.int64)
         milliwatts = -(-shape.draw_milli * self.busy[rows] // WHOLE_GPU_MILLI)
         least = self.left[self.domains[rows]].min(axis=1)
         return np.where(milliwatts > 0, np.maximum(least, 0) // np.maximum(milliwatts, 1), ENDLESS)
