@@ -66,5 +66,5 @@ def test_who_stops_reading_gets_no_traceback() -> None:
     files = f"--cluster {EXAMPLES / 'cluster.yaml'} -f {EXAMPLES} --time-limit 0"
     command = f"{program} plan {files} -o json | true"
     ended = subprocess.run(["sh", "-c", command], check=True, capture_output=True, text=True)
-    # On a slow machine it says that it is still planning.
-    assert all(line.endswith("…") for line in ended.stderr.splitlines())
+    # On a slow machine it says, once, that it is still planning.
+    assert not ended.stderr.replace("planning …\n", "", 1)
