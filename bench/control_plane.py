@@ -4,11 +4,11 @@
 
 KWOK nodes with 8 GPUs each; the jobs are one-GPU training jobs, applied at once. In the same run
 and on the same nodes, pods of the same shape are created directly, which is the most that the
-control plane can do; and jobs are created and each given a status while no operator runs, which a
-job costs beside its pod whoever plans it: `of_raw_pods_at_most` is the rate of both after each
-other. Among the jobs is one that cannot fit, and its status must say so. Counted are
-all writes of the operator, also those that are about no job, until every job says that it runs. One
-JSON object goes to standard output, progress to standard error.
+control plane can do. Jobs are also created, and each is given a status, while no operator runs: a
+job costs that beside its pod whoever plans it, and `of_raw_pods_at_most` is the rate of raw pods
+and this one after the other. Among the jobs is one that cannot fit, and its status must say so.
+Counted are all writes of the operator, also those that are about no job, until every job says that
+it runs. One JSON object goes to standard output, progress to standard error.
 """
 
 import argparse
