@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from plimsoll_placement.model import NO_GPUS, WHOLE_GPU_MILLI, GpuType
 from plimsoll_placement.problem import Problem
 
 Ints = NDArray[np.int64]
+Positions = Ints | slice
+"""Positions in a device pool, or all of them."""
+ALL: Final = slice(None)
 ENDLESS = 1 << 31
 """Stands for no limit to a number of pods."""
 
@@ -40,7 +44,7 @@ class DevicePool:
         places = {row: place for place, row in enumerate(self.rows.tolist())}
         object.__setattr__(self, "position", places)
 
-    def room(self, requested_milli: int, at: Ints | slice = slice(None)) -> Ints:
+    def room(self, requested_milli: int, at: Positions = ALL) -> Ints:
         """How many pods that ask for this much the devices of each row have room for.
 
         `at`: only these rows.

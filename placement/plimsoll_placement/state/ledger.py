@@ -30,11 +30,18 @@ from plimsoll_placement.model import (
 )
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import domain_of, pod_price, price_class, price_key
-from plimsoll_placement.state.device_pool import DevicePool, Ints, device_pools, hosts
+from plimsoll_placement.state.device_pool import (
+    ALL,
+    DevicePool,
+    Ints,
+    Positions,
+    device_pools,
+    hosts,
+)
 from plimsoll_placement.state.fragmentation import Fragmentation
 from plimsoll_placement.state.occupancy import Occupancy
 from plimsoll_placement.state.power_budgets import Power
-from plimsoll_placement.state.rooms import ALL, Positions, Rooms
+from plimsoll_placement.state.rooms import Rooms
 
 
 @dataclass(frozen=True, slots=True)

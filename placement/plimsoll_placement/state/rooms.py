@@ -8,11 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from plimsoll_placement.state.device_pool import DevicePool, Ints
-
-Positions = Ints | slice
-"""Positions in a device pool, or all of them."""
-ALL: Final = slice(None)
+from plimsoll_placement.state.device_pool import ALL, DevicePool, Ints, Positions
 
 MOST_CELLS: Final = 1 << 20
 """All that is kept, in rows: 8 MiB. Beyond it, what was made first is forgotten."""

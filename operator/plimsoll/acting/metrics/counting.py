@@ -19,7 +19,7 @@ _REASONS = frozenset(map(str, Reason))
 JobState = Literal["Waiting", "Running", "Suspended", "Deleting", "Finished"]
 
 
-class _Group(NamedTuple):
+class _Labels(NamedTuple):
     """What a job is counted by."""
 
     queue: str
@@ -62,13 +62,13 @@ def count_jobs(snapshot: Snapshot) -> None:
     all_jobs: Counter[tuple[str, ...]] = Counter()
     for queue in queues:
         running[queue] = pending[queue, "active"] = pending[queue, "inadmissible"] = 0
-    for group, number in Counter(map(_group, snapshot.jobs)).items():
-        queue = counted_as(group.queue, queues)
-        all_jobs[queue, group.kind, group.state, group.reason] += number
-        if group.state == "Running":
+    for each, number in Counter(map(_labels, snapshot.jobs)).items():
+        queue = counted_as(each.queue, queues)
+        all_jobs[queue, each.kind, each.state, each.reason] += number
+        if each.state == "Running":
             running[queue] += number
-        if group.state == "Waiting":
-            is_inadmissible = group.reason in INADMISSIBLE
+        if each.state == "Waiting":
+            is_inadmissible = each.reason in INADMISSIBLE
             pending[queue, "inadmissible" if is_inadmissible else "active"] += number
     forget_jobs()
     for gauge, numbers in ((metrics.PENDING_JOBS, pending), (metrics.JOBS, all_jobs)):
@@ -86,12 +86,12 @@ def forget_jobs() -> None:
 
 
 @once_for_each
-def _group(job: JobView) -> _Group:
+def _labels(job: JobView) -> _Labels:
     resource = job.resource
     reason = str(resource.status.reason)
     # A newer version may have written a reason of which this one does not know.
     known = reason if reason in _REASONS else ""
-    return _Group(resource.spec.queue, resource.kind, _state(job), known)
+    return _Labels(resource.spec.queue, resource.kind, _state(job), known)
 
 
 def _state(job: JobView) -> JobState:

@@ -33,6 +33,14 @@ Place = tuple[str, str]
 """What a limit applies to, such as `namespace`, and its name."""
 
 
+class _Group(NamedTuple):
+    """What the limits of a job depend on."""
+
+    namespace: str
+    queue: str
+    runs: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The most jobs of each namespace, and of the queues that have a limit."""
@@ -49,7 +57,7 @@ class Limits:
         most = {name: most for name, most in queues if most is not None}
         return cls(spec.max_jobs_per_namespace, most)
 
-    def places(self, group: "_Group") -> Iterator[tuple[Place, int]]:
+    def places(self, group: _Group) -> Iterator[tuple[Place, int]]:
         """Where the jobs of a group count, and the limit there."""
         if self.of_a_namespace is not None:
             yield ("namespace", group.namespace), self.of_a_namespace
@@ -74,14 +82,6 @@ class Limits:
             f" waits for more important and older ones to {end}; suspend or delete some, or"
             f" {remedy}"
         )
-
-
-class _Group(NamedTuple):
-    """What the limits of a job depend on."""
-
-    namespace: str
-    queue: str
-    runs: bool
 
 
 def beyond_limits(snapshot: Snapshot, guard: Guard = unguarded) -> Mapping[JobName, str]:
