@@ -22,10 +22,13 @@ POLICIES = (
 KUBEFLOW = ("jax", "mpi", "paddle", "pytorch", "tf", "xgboost")
 # From the outermost kind to the innermost: each makes objects of the next ones.
 WORKLOADS = (
+    ("/apis/workload.codeflare.dev/v1beta2", "appwrappers"),
     ("/apis/trainer.kubeflow.org/v1alpha1", "trainjobs"),
     *(("/apis/kubeflow.org/v1", f"{kind}jobs") for kind in KUBEFLOW),
+    *(("/apis/ray.io/v1", kind) for kind in ("rayjobs", "rayclusters")),
     ("/apis/jobset.x-k8s.io/v1alpha2", "jobsets"),
     ("/apis/batch/v1", "jobs"),
+    ("/apis/scheduling.k8s.io/v1alpha2", "podgroups"),
 )
 EMPTY_SECONDS = 30
 
