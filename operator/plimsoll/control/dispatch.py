@@ -98,7 +98,7 @@ class Dispatch:
         if len(due) < len(current.changes):
             current.unsettle()
             current.awaited = awaited
-        holds = self._procurement.explained(holds_now(current.plan, plan_input), snapshot)
+        holds = self._procurement.to_tell(holds_now(current.plan, plan_input), snapshot)
         actions = (*holds, *due)
         turn = Turn(
             snapshot,

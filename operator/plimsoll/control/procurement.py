@@ -58,6 +58,9 @@ from plimsoll_placement.problem import Problem
 
 PAUSE_SECONDS: Final = 1.0
 """Between two looks at what to buy."""
+UNTOLD_SECONDS: Final = 10.0
+"""How long a job is told nothing while it is not known what to buy for it."""
+FITS_NOWHERE: Final = frozenset({Reason.CANNOT_FIT, Reason.NO_ELIGIBLE_NODE})
 
 _log = logs.logger(__name__)
 
@@ -125,6 +128,13 @@ class Procurement:
         self._found, self._is_new = Purchases(), False
         self._has_looked = False
         """Before, nobody knows which idle nodes are kept for gangs."""
+        self._looked_at = frozenset[tuple[str, int]]()
+        """The jobs that fit on no node for which it is known what to buy, if anything.
+
+        By uid, with the versions of their specs.
+        """
+        self._unknown_since: dict[tuple[str, int], float] = {}
+        """Since when the others have been waiting for that."""
         self._unpriced = frozenset[str]()
         self._taken: set[str] = set()
         """Names of orders that others have used."""
@@ -156,6 +166,26 @@ class Procurement:
     def explained(self, holds: Iterable[Hold], snapshot: Snapshot) -> Iterator[Hold]:
         """The holds, which also say what the jobs have to do with nodes that are not there yet."""
         return explained(holds, self._found, self._obstacle(snapshot))
+
+    def to_tell(self, holds: Iterable[Hold], snapshot: Snapshot) -> list[Hold]:
+        """The explained holds that can be told by now.
+
+        That a job fits on no node is told once it is known whether nodes are bought for it, or has
+        not become known for a while.
+        """
+        now, before = self._clock.monotonic(), self._unknown_since
+        self._unknown_since = {}
+        told: list[Hold] = []
+        may_buy = self._may_buy(snapshot)
+        for hold in self.explained(holds, snapshot):
+            view = snapshot.job_by_name[hold.job]
+            version = view.uid, view.resource.metadata.generation
+            if may_buy and hold.reason in FITS_NOWHERE and version not in self._looked_at:
+                since = self._unknown_since[version] = before.get(version, now)
+                if now < since + UNTOLD_SECONDS:
+                    continue
+            told.append(hold)
+        return told
 
     def _obstacle(self, snapshot: Snapshot) -> str | None:
         """What keeps nodes from being bought; None if nothing does."""
@@ -212,7 +242,8 @@ class Procurement:
 
     def _take_result(self, snapshot: Snapshot) -> None:
         begun = self._begun
-        self._has_looked |= begun is not None and begun.task.done()
+        if begun is not None and begun.task.done():
+            self._has_looked, self._looked_at = True, begun.left_out
         found = None if begun is None else begun.result
         if begun is not None and found is not None and found is not self._found:
             self._found, self._is_new = found, begun.basis == self._basis(snapshot)

@@ -95,6 +95,8 @@ def test_a_gang_that_fits_nowhere_gets_nodes_which_go_when_it_has_gone(
     assert orders(scene.api) == ["h100-1", "h100-2"]
     (said,) = {event["note"] for event in scene.events(gang, "Provisioning")}
     assert said.startswith("waits for 2 nodes of GPUPool h100")
+    reasons = {event["reason"] for event in scene.all_events(gang)}
+    assert "CannotFit" not in reasons, "its nodes come"
     assert gpu_limits(running.pods) == [{"nvidia.com/gpu": "8"}] * 2
     scene.delete(gang)
     until_given_back(scene)

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
@@ -13,11 +14,12 @@ from plimsoll.clock import SYSTEM
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import LoopTerms
-from plimsoll.control.procurement import Procurement
+from plimsoll.control.procurement import UNTOLD_SECONDS, Procurement
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.actions import Hold
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -96,6 +98,44 @@ def test_an_operator_that_has_just_started_takes_no_node_from_a_gang_whose_other
             assert not writer.nodes.is_busy, "this one is kept"
 
     asyncio.run(turns())
+
+
+def test_that_a_job_fits_nowhere_is_told_once_it_is_known_what_to_buy() -> None:
+    job, huge = a_training_job("job", gpus=8), a_training_job("huge", gpus=512)
+    snapshot, current = waiting(a_growing_pool(), job, huge)
+    assert current.plan is not None
+    holds = current.plan.holds
+
+    async def turns() -> None:
+        writer, woken, solver = a_writer(), asyncio.Event(), Slow()
+        seconds = [1000.0]
+        clock = replace(SYSTEM, monotonic=lambda: seconds[0])
+        procurement = Procurement(solver, clock, woken.set, terms=TERMS)
+        procurement.turn(snapshot, current, writer)
+        assert procurement.to_tell(holds, snapshot) == []
+        seconds[0] += UNTOLD_SECONDS
+        told = procurement.to_tell(holds, snapshot)
+        assert [hold.reason for hold in told] == ["CannotFit"] * 2, "not for ever"
+        solver.allowed.set()
+        async with asyncio.timeout(30):
+            await woken.wait()
+        procurement.turn(snapshot, current, writer)
+        assert reasons(procurement.to_tell(holds, snapshot)) == {
+            "job": "Provisioning",
+            "huge": "CannotFit",
+        }
+        later, after = waiting(a_growing_pool(), job, huge, a_training_job("late", gpus=16))
+        assert after.plan is not None
+        procurement.turn(later, after, writer)
+        told = procurement.to_tell(after.plan.holds, later)
+        assert reasons(told).keys() == {"job", "huge"}, "what was told is not taken back"
+
+    asyncio.run(turns())
+
+
+def reasons(holds: Iterable[Hold]) -> dict[str, str]:
+    """Why each job waits, by the job's name."""
+    return {hold.job.rpartition("/")[2]: hold.reason for hold in holds}
 
 
 def waiting(*manifests: Manifest) -> tuple[Snapshot, CurrentPlan]:
