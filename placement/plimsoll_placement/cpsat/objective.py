@@ -143,7 +143,7 @@ def worth_level(builder: ModelBuilder) -> Level:
         total.add((variable, segment.worth) for variable, segment in steps)
         if fresh.runs is not None:
             total.add([(fresh.runs, fresh.option.worth)])
-        prices = builder.relaxation.ledger.prices(fresh.job_class.job, fresh.role)
+        prices = builder.relaxation.ledger.prices.of(fresh.job_class.job, fresh.role)
         for pods in fresh.pods:
             row = builder.relaxation.node_classes.node_classes[pods.node_class].rows[0]
             total.add(pods.count.terms, -int(prices[row]))

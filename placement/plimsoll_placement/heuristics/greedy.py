@@ -214,7 +214,7 @@ class Greedy:
 
         def price(gpu_type: GpuType) -> tuple[float, int]:
             adds = max(min(role.carries(gpu_type), left), 1)
-            return self.ledger.cheapest(job, role, gpu_type) / adds, -adds
+            return self.ledger.prices.cheapest(job, role, gpu_type) / adds, -adds
 
         kinds = [kind for kind in role.yields if kind in self.ledger.device_pools]
         return sorted(kinds, key=lambda kind: (*price(kind), kind))

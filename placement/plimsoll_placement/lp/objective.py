@@ -133,7 +133,9 @@ def _worth(relaxed: Relaxation, shares: Sequence[Shares]) -> Level:
         for way in own.ways:
             role = way.option.role
             row = relaxed.node_classes.node_classes[way.node_class].rows[0]
-            price = int(relaxed.ledger.prices(own.job_class.job, role)[row]) * role.pods_per_replica
+            price = (
+                int(relaxed.ledger.prices.of(own.job_class.job, role)[row]) * role.pods_per_replica
+            )
             terms.append((way.count, way.option.worth / scale))
             terms += [
                 (column, segment.worth / scale)

@@ -61,7 +61,7 @@ def _losses(ledger: Ledger, job: Job, role: Role) -> dict[GpuType, int]:
     """On each available type, what a role's least count costs, less what it yields."""
     second, pods = _second(ledger, job), role.pods_per_replica * max(role.least, 1)
     return {
-        kind: ledger.cheapest(job, role, kind) * pods - second * role.yields[kind][0]
+        kind: ledger.prices.cheapest(job, role, kind) * pods - second * role.yields[kind][0]
         for kind in role.yields
         if kind in ledger.device_pools
     }

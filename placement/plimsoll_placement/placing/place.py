@@ -195,7 +195,7 @@ def _field(ledger: Ledger, request: Request, *, spot: bool) -> Field:
         [ledger.room(device_pool, role, spot=spot) for device_pool in device_pools]
     )
     free = np.concatenate([device_pool.milli for device_pool in device_pools])
-    field = Field(rows, room, free, ledger.prices(request.job, role)[rows], np.arange(len(rows)))
+    field = Field(rows, room, free, ledger.prices.of(request.job, role)[rows], np.arange(len(rows)))
     return field.within(room > 0)
 
 

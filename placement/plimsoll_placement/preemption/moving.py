@@ -18,7 +18,8 @@ from plimsoll_placement.placing.place import Request, loss_alone, place
 from plimsoll_placement.preemption.departures import Departure, Departures, Payable
 from plimsoll_placement.preemption.tenants import Tenant
 from plimsoll_placement.state.device_pool import Ints
-from plimsoll_placement.state.ledger import Held, Ledger
+from plimsoll_placement.state.held import Held
+from plimsoll_placement.state.ledger import Ledger
 
 LONGEST_CHAIN = 2
 """How many may yield one after the other."""

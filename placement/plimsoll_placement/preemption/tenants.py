@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, GpuType, Job, JobName, Role
 from plimsoll_placement.score.worth import held_milli
 from plimsoll_placement.state.device_pool import DevicePool, Ints
-from plimsoll_placement.state.ledger import Held, Ledger
+from plimsoll_placement.state.held import Held
+from plimsoll_placement.state.ledger import Ledger
 
 Bools = NDArray[np.bool_]
 

@@ -7,8 +7,6 @@ is not its concern.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +27,7 @@ from plimsoll_placement.model import (
     Shape,
 )
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.worth import domain_of, pod_price, price_class, price_key
+from plimsoll_placement.score.worth import domain_of
 from plimsoll_placement.state.device_pool import (
     ALL,
     DevicePool,
@@ -39,35 +37,11 @@ from plimsoll_placement.state.device_pool import (
     hosts,
 )
 from plimsoll_placement.state.fragmentation import Fragmentation
+from plimsoll_placement.state.held import Held
 from plimsoll_placement.state.occupancy import Occupancy
 from plimsoll_placement.state.power_budgets import Power
+from plimsoll_placement.state.prices import Prices
 from plimsoll_placement.state.rooms import Rooms
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """One pod's devices: which pool, which row of it, which devices.
-
-    No pool where the pod is pinned and its devices, or its node, are no longer there.
-    """
-
-    device_pool: DevicePool | None = None
-    position: int = 0
-    devices: tuple[int, ...] = ()
-
-    def milli(self, shape: Shape) -> int:
-        """How much of them a pod of a shape has."""
-        return self.device_pool.granted_milli(shape.gpu_milli) or 0 if self.device_pool else 0
-
-    def give_back(self, shape: Shape) -> None:
-        """Return the devices to the pool."""
-        if self.device_pool:
-            self.device_pool.give_back(self.position, shape.gpu_milli, self.devices)
-
-    def take_again(self, shape: Shape) -> None:
-        """Take the same devices, which must still be free, once more."""
-        if self.device_pool:
-            self.device_pool.take_again(self.position, shape.gpu_milli, self.devices)
 
 
 class Ledger:
@@ -97,9 +71,8 @@ class Ledger:
         self.occupancy = Occupancy(problem)
         self.fragmentation = Fragmentation(problem)
         self.rank: Ints = _name_rank(problem)
+        self.prices = Prices(problem, self.device_pools)
         self._domains: dict[int, Ints] = {}
-        self._prices: dict[tuple[int, ...], Ints] = {}
-        self._cheapest: dict[tuple[int | str, ...], int] = {}
         self._eligible: dict[int, NDArray[np.bool_]] = {}
         self._rooms = Rooms()
 
@@ -117,10 +90,8 @@ class Ledger:
             return False
         for row, was, now in pairs:
             self._turn_node(row, was, now)
-        if any(price_class(was) != price_class(now) for _, was, now in pairs):
-            self._prices.clear()
-            self._cheapest.clear()
-            self.__dict__.pop("_price_classes", None)
+        if not self.prices.turn_to(problem, rows):
+            self.prices = Prices(problem, self.device_pools)
         self.power.turn_to(problem)
         self.fragmentation = Fragmentation(problem)
         self.problem = problem
@@ -169,39 +140,6 @@ class Ledger:
             )
             self._domains[level] = known
         return known
-
-    def prices(self, job: Job, role: Role) -> Ints:
-        """What one pod of a role costs on each node (see `pod_price`)."""
-        key = price_key(job, role)
-        known = self._prices.get(key)
-        if known is None:
-            examples, of_node = self._price_classes
-            prices = [pod_price(self.problem, job, role, node) for node in examples]
-            known = self._prices[key] = np.array(prices, dtype=np.int64)[of_node]
-        return known
-
-    def cheapest(self, job: Job, role: Role, gpu_type: GpuType) -> int:
-        """What a pod of a role costs on the cheapest node with a GPU type, which must exist."""
-        key = *price_key(job, role), gpu_type
-        known = self._cheapest.get(key)
-        if known is None:
-            prices = self.prices(job, role)
-            known = min(int(prices[pool.rows].min()) for pool in self.device_pools[gpu_type])
-            self._cheapest[key] = known
-        return known
-
-    @cached_property
-    def _price_classes(self) -> tuple[list[Node], Ints]:
-        """One node for each price, and for each node which of these it matches."""
-        numbers: dict[tuple[int, int, int], int] = {}
-        examples: list[Node] = []
-        of_node: list[int] = []
-        for node in self.problem.nodes:
-            number = numbers.setdefault(price_class(node), len(numbers))
-            if number == len(examples):
-                examples.append(node)
-            of_node.append(number)
-        return examples, np.array(of_node, dtype=np.int64)
 
     def may_start(
         self, device_pool: DevicePool, role: Role, *, spot: bool, at: Positions = ALL
