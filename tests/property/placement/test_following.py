@@ -42,11 +42,11 @@ def with_some_of(rng: Random, whole: Problem, now: Problem, solution: Solution) 
         job for job in whole.jobs if are_same and job.name not in names and chance(rng, 50)
     )
     after = replace(now, jobs=(*jobs, *come), baseline=None)
-    return rng.choice(CHANGES)(rng, after) if chance(rng, 30) else repriced(rng, after)
+    return rng.choice(CHANGES)(rng, after) if chance(rng, 30) else revalued(rng, after)
 
 
-def repriced(rng: Random, problem: Problem) -> Problem:
-    """Some nodes cost more, or are closed for a while."""
+def revalued(rng: Random, problem: Problem) -> Problem:
+    """Some nodes cost more, or are closed for a while; and perhaps the policy weighs otherwise."""
     nodes = (
         replace(
             node,
@@ -57,7 +57,15 @@ def repriced(rng: Random, problem: Problem) -> Problem:
         else node
         for node in problem.nodes
     )
-    return replace(problem, nodes=tuple(nodes))
+    weights = problem.weights
+    if chance(rng, 20):
+        weights = replace(
+            weights,
+            gpu_seconds_per_dollar=rng.choice((0, 20, 900)),
+            horizon_seconds=rng.choice((600, 7200)),
+            topology_percent=rng.choice((0, 40)),
+        )
+    return replace(problem, nodes=tuple(nodes), weights=weights)
 
 
 def steps(rng: Random, *, nodes: int, jobs: int) -> Iterator[tuple[Problem, Solver]]:
