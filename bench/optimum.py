@@ -4,10 +4,10 @@
 
 Problems are drawn as in the tests, with every kind of constraint in some of them. The best is found
 by another model (`plimsoll_bench/placement/best.py`) that shares nothing with the solver, without
-limits; if there are few enough placements, all are examined as well. The distance of a plan is what
-it lacks in the first level of the score in which it is not the best, as a share of the larger of
-both values there, at most 100 %. `worth` distances are over the instances where only the last level
-differs, if any.
+limits; if there are few enough placements, all are examined as well. What changes must gain counts
+in both. The distance of a plan is what it lacks in the first level of the score in which it is not
+the best, as a share of the larger of both values there, at most 100 %, which it is where something
+is left unpaid. `worth` distances are over the instances where only the last level differs, if any.
 """
 
 import argparse
@@ -19,10 +19,11 @@ from random import Random
 from statistics import fmean
 
 from plimsoll_bench.output import print_json
-from plimsoll_bench.placement.best import best_placements
+from plimsoll_bench.placement.best import UnpaidError, best_placements
 from plimsoll_bench.placement.chosen import TooManyCountsError
 from plimsoll_bench.placement.enumerated import TooManyWaysError
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -57,6 +58,8 @@ class Result:
 
 def distance_percent(best: Score, got: Score) -> float:
     """What is lacking in the first level that differs, as a share of the larger value."""
+    if got.unpaid > best.unpaid:
+        return MOST_PERCENT
     for high, low in zip(best.levels, got.levels, strict=True):
         if high != low:
             share = (high - low) / max(abs(high), abs(low))
@@ -66,7 +69,7 @@ def distance_percent(best: Score, got: Score) -> float:
 
 def differs_only_in_worth(best: Score, got: Score) -> bool:
     """Whether the same jobs run, as far as the score shows."""
-    return best.levels[:-1] == got.levels[:-1]
+    return best.unpaid == got.unpaid and best.levels[:-1] == got.levels[:-1]
 
 
 def has_few_combinations(problem: Problem) -> bool:
@@ -76,7 +79,8 @@ def has_few_combinations(problem: Problem) -> bool:
 
 
 def result(problem: Problem, effort: Effort) -> Result:
-    """Solve one problem both ways; raises TooMany…Error if it is not small."""
+    """Solve one problem both ways; raises TooMany…Error if it is not small, and UnpaidError."""
+    problem = with_baseline(problem)
     best = score(problem, best_placements(problem, MOST_WAYS))
     is_looked_through = has_few_combinations(problem)
     if is_looked_through and best_score(problem) != best:
@@ -92,7 +96,7 @@ def result(problem: Problem, effort: Effort) -> Result:
 
 
 def results(options: argparse.Namespace) -> Iterator[Result | None]:
-    """As many results as wanted, and None for each problem that is not small."""
+    """As many results as wanted, and None for each problem whose best cannot be told."""
     rng, found = Random(options.seed), 0
     while found < options.instances:
         nodes, jobs = rng.randint(*options.nodes), rng.randint(*options.jobs)
@@ -100,7 +104,7 @@ def results(options: argparse.Namespace) -> Iterator[Result | None]:
         try:
             yield result(problem, Effort(options.effort))
             found += 1
-        except (TooManyWaysError, TooManyCountsError):
+        except (TooManyWaysError, TooManyCountsError, UnpaidError):
             yield None
 
 
@@ -119,6 +123,7 @@ def mix(problem: Problem) -> Iterator[str]:
         "prices": any(node.microdollars_per_gpu_hour for node in nodes),
         "fractions": any(r.shape.gpu_milli % 1000 for j in jobs for r in j.roles),
         "running": any(job.running for job in jobs),
+        "a price of changes": problem.baseline is not None,
         "pinned": any(job.pinned for job in jobs),
         "gangs": any(job.gang for job in jobs),
         "services": any(not job.gang for job in jobs),

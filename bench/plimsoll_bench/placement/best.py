@@ -7,10 +7,11 @@ limit, one level of the score after the other; the result is verified and scored
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ortools.sat.python.cp_model import OPTIMAL, CpSolver, Domain, IntVar
+from ortools.sat.python.cp_model import INFEASIBLE, OPTIMAL, CpSolver, Domain, IntVar
 
 from plimsoll_bench.placement.chosen import Choice, Terms, Unit, total
 from plimsoll_bench.placement.enumerated import Held
+from plimsoll_bench.placement.priced import Price
 from plimsoll_placement.check import require_sound
 from plimsoll_placement.model import Assignment, Job, JobName, Role
 from plimsoll_placement.problem import Problem
@@ -33,6 +34,10 @@ class UnprovenError(Exception):
     """CP-SAT gave no proof, or its placements are not worth what the model says."""
 
 
+class UnpaidError(Exception):
+    """To give queues what they are guaranteed takes changes that gain too little."""
+
+
 @dataclass(slots=True)
 class _Level:
     """A level of the score."""
@@ -42,7 +47,10 @@ class _Level:
 
 
 def best_placements(problem: Problem, most_ways: int) -> dict[JobName, Held]:
-    """Sound placements with the best score of all."""
+    """Sound placements with the best score of all.
+
+    Raises UnpaidError if the best leaves something unpaid (see `score/price.py`).
+    """
     return _Best(problem, most_ways).placements()
 
 
@@ -56,6 +64,7 @@ class _Best:
         self.weights = problem.priority_weight
         self.order = problem.priorities
         self.levels = [_Level() for _ in range(2 + 2 * len(self.order))]
+        self.price = Price(problem, self.model)
         for job in problem.jobs:
             if job.pinned:
                 self._count(job, job.running)
@@ -78,14 +87,20 @@ class _Best:
             # The presolve of OR-Tools 9.15 loses solutions by either.
             solver.parameters.presolve_inclusion_work_limit = 0
             solver.parameters.keep_all_feasible_solutions_in_presolve = True
-            if solver.solve(self.model) != OPTIMAL:
+            status = solver.solve(self.model)
+            if status == INFEASIBLE and level is self.levels[1]:
+                raise UnpaidError
+            if status != OPTIMAL:
                 raise UnprovenError
             claimed.append(round(solver.objective_value))
             self.model.add(total(level.terms, level.constant) >= claimed[-1])
+            if level is self.levels[0] and self.problem.baseline is not None:
+                self.price.balance()
             values = [solver.value(unit.count) for unit in self.choice.units]
         found = self._read(values)
         require_sound(self.problem, found)
-        if list(score(self.problem, found).levels) != claimed:
+        reached = score(self.problem, found)
+        if reached.unpaid or list(reached.levels) != claimed:
             raise UnprovenError
         return found
 
@@ -114,6 +129,7 @@ class _Best:
             admitted.terms.append((unit.count, admits))
             value = worth(self.problem, job, unit.way.held, weight) - waiting
             worths.terms.append((unit.count, value))
+        self.price.add_gang(job, units)
 
     def _add_service(self, job: Job, units: list[Unit]) -> None:
         kept, admitted, worths = self._levels_of(job)
@@ -131,7 +147,10 @@ class _Best:
         admitted.terms.append((admits, 1))
         second = self.weights[job.priority] * self.problem.weights.horizon_seconds
         worths.terms += [(each, second) for each in served]
-        worths.terms += [(unit.count, self._saved(unit) - self._price(unit)) for unit in units]
+        stays = [(unit.count, self._saved(unit)) for unit in units]
+        costs = [(unit.count, self._price(unit)) for unit in units]
+        worths.terms += [*stays, *((count, -cost) for count, cost in costs)]
+        self.price.add_service(job, sum(served), total(costs), total(stays))
 
     def _served(self, role: Role, units: Iterable[Unit], runs: IntVar) -> IntVar:
         """What a role serves; it has none or an allowed number of replicas."""
@@ -143,6 +162,7 @@ class _Best:
         carried = [(unit.count, role.yields[unit.way.held[0].gpu_type][0]) for unit in mine]
         served = self.model.new_int_var(0, role.wanted_milli, "")
         self.model.add(role.fineness * served <= total(carried))
+        self.model.add(role.wanted_count * served <= role.wanted_milli * count)
         return served
 
     def _share_spot(self, job: Job, units: Iterable[Unit]) -> None:

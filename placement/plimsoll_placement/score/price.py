@@ -20,7 +20,7 @@ that is lost.
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from plimsoll_placement.model import Assignments, Job, JobName
@@ -86,7 +86,7 @@ def lost_beyond(job: Job, was: Assignments, now: Assignments) -> int:
 
 
 @dataclass(slots=True)
-class _Changes:
+class Changes:
     """What the jobs of a priority gain and lose against the baseline.
 
     `gained` and `lost` are weighed; `by_work` is what those gain that do more. `counted` is what
@@ -101,7 +101,7 @@ class _Changes:
 
 def unpaid(problem: Problem, placements: Mapping[JobName, Assignments]) -> int:
     """What these placements throw away for too little, or beyond the disruption budget."""
-    changes = _changes(problem, placements)
+    changes = changes_of(problem, placements, problem.jobs)
     total = gain = by_work = loss = counted = 0
     for priority in sorted(changes, reverse=True):
         these = changes[priority]
@@ -118,10 +118,13 @@ def _does_more(job: Job, was: Assignments, now: Assignments) -> bool:
     return served_milli(job, now) > served_milli(job, was)
 
 
-def _changes(problem: Problem, placements: Mapping[JobName, Assignments]) -> Mapping[int, _Changes]:
-    found = defaultdict[int, _Changes](_Changes)
+def changes_of(
+    problem: Problem, placements: Mapping[JobName, Assignments], jobs: Iterable[Job]
+) -> Mapping[int, Changes]:
+    """What some jobs gain and lose by placements, by priority; nothing without a baseline."""
+    found = defaultdict[int, Changes](Changes)
     lowest = min(problem.priorities, default=0)
-    for job in problem.jobs if problem.baseline is not None else ():
+    for job in jobs if problem.baseline is not None else ():
         was, now = (problem.baseline or {}).get(job.name, ()), placements.get(job.name, ())
         if was == now:
             continue

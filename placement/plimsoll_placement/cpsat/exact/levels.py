@@ -35,12 +35,14 @@ Use = dict[tuple[QueueName, GpuType], Sum]
 class Level:
     """One level of the score: a sum and a constant.
 
-    `most` is the best it can reach if nothing competes; None if that is not known.
+    `most` is the best it can reach if nothing competes; None if that is not known. What is
+    maximised beside the levels is not `is_of_score`.
     """
 
     total: Sum
     constant: int
     most: int | None = None
+    is_of_score: bool = True
 
 
 def levels(variables: Variables) -> list[Level]:

@@ -1,6 +1,6 @@
 """Linear constraints without rounding: these require exactly what they say."""
 
-from ortools.sat.python.cp_model import CpModel
+from ortools.sat.python.cp_model import Constraint, CpModel, IntVar
 
 from plimsoll_placement.cpsat.sums import Sum
 
@@ -21,3 +21,9 @@ def same(model: CpModel, one: Sum, other: Sum) -> None:
     difference = Sum().add(one.terms).add(other.terms, -1)
     if difference.variables:
         model.add(difference.expression() == 0)
+
+
+def enforced(constraint: Constraint, literal: IntVar) -> None:
+    """Have a constraint hold if a literal is 1."""
+    # OR-Tools' stubs leave the parameters of this function untyped.
+    constraint.only_enforce_if(literal)  # pyright: ignore[reportUnknownMemberType]

@@ -1,6 +1,6 @@
 """The best placements of a scope: its levels maximised one after the other, each then held."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 
@@ -12,6 +12,7 @@ from plimsoll_placement.cpsat.exact.fitting import fit
 from plimsoll_placement.cpsat.exact.gangs import add_gang
 from plimsoll_placement.cpsat.exact.levels import Level, levels
 from plimsoll_placement.cpsat.exact.linear import no_more_than
+from plimsoll_placement.cpsat.exact.price import nothing_unpaid
 from plimsoll_placement.cpsat.exact.scope import Remains, Scope
 from plimsoll_placement.cpsat.exact.services import add_service
 from plimsoll_placement.cpsat.exact.variables import Variables
@@ -48,17 +49,30 @@ def solved(scope: Scope, reached: Score, seconds: float) -> ExactResult:
     `reached` is the score of the scope's placements.
     """
     variables = _variables(scope)
-    goals = levels(variables)
+    goals = list(_goals(variables, reached))
     search = _Search(variables.model, list(hints(variables)), seconds)
     bound: list[int] = []
-    for goal, start in zip(goals, reached.levels, strict=True):
+    for goal, start in goals:
         most = search.maximise(goal, start)
-        if most is not None:
+        if most is not None and goal.is_of_score:
             bound.append(most)
         if not search.is_proven:
             break
     assignments = None if search.values is None else assignments_of(variables, search.values)
     return ExactResult(assignments, tuple(bound), search.is_proven, search.spent)
+
+
+def _goals(variables: Variables, reached: Score) -> Iterator[tuple[Level, int]]:
+    """What is maximised one after the other, each with what the scope's placements have of it.
+
+    As in the score, only what is guaranteed counts more than that nothing is left unpaid.
+    """
+    guaranteed, *others = zip(levels(variables), reached.levels, strict=True)
+    yield guaranteed
+    paid = nothing_unpaid(variables)
+    if paid is not None:
+        yield Level(Sum().add([(paid, 1)]), 0, 1, is_of_score=False), int(not reached.unpaid)
+    yield from others
 
 
 def _variables(scope: Scope) -> Variables:

@@ -81,6 +81,12 @@ class Variables:
         """A new variable from 0 to `most`."""
         return self.model.new_int_var(0, most, "")
 
+    def most(self, variable: IntVar) -> int:
+        """The largest value that a variable can have."""
+        # OR-Tools' stubs leave the contents of its protobufs untyped, and its lists do not count
+        # from the end.
+        return max(self.model.proto.variables[variable.index].domain)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType]
+
     def pods(self) -> Iterator[tuple[Batch, int, IntVar]]:
         """The counts of new pods, with their row."""
         for batch in self.batches:
