@@ -7,6 +7,7 @@ import pytest
 from plimsoll_placement.check import violations
 from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import ExactResult, solved
+from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.heuristics.greedy import greedy_placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -70,6 +71,28 @@ def test_none_are_better_where_the_memory_of_shared_gpus_binds() -> None:
         assert violations(problem, placements) == ()
         assert score(problem, placements) == best_score(problem)
         compared, bound = compared + 1, bound + (best_score(plain) != best_score(problem))
+    assert compared > 5
+    assert bound
+
+
+@pytest.mark.parametrize("block", quick_first(range(3)))
+def test_of_all_that_pay_for_what_they_throw_away_none_are_better(block: int) -> None:
+    compared = bound = 0
+    for seed in range(60 * block, 60 * block + 60):
+        free = random_problem(seed, nodes=2 + seed % 2, jobs=2 + seed % 3)
+        problem = with_baseline(free)
+        if problem.baseline is None or combination_count(problem) > MOST_COMBINATIONS:
+            continue
+        scope, best = whole(problem), best_score(problem)
+        if not scope.jobs or best.unpaid:
+            continue
+        answer = answer_of(scope)
+        found = answer.assignments is not None
+        placements = with_answer(scope, answer) if found else scope.placements
+        assert answer.is_proven
+        assert violations(problem, placements) == ()
+        assert score(problem, placements) == best
+        compared, bound = compared + 1, bound + (best_score(free) != best)
     assert compared > 5
     assert bound
 
