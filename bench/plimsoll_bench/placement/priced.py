@@ -80,7 +80,10 @@ class Price:
         worth_now = weight * self._problem.weights.horizon_seconds * served - costs
         gain = self._model.new_int_var(0, MOST, "")
         more = worth_now - gross_worth(self._problem, job, was, weight)
-        self._model.add_max_equality(gain, [more, 0])
+        # It may be less than that, which helps nobody.
+        is_worth_more = self._model.new_bool_var("")
+        _if_so(self._model.add(gain <= more), is_worth_more)
+        self._model.add(gain <= MOST * is_worth_more)
         mine.gained.append(gain)
         does_more = self._model.new_bool_var("")
         by_work = self._model.new_int_var(0, MOST, "")
