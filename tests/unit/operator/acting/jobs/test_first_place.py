@@ -1,5 +1,6 @@
 """A job that is a single pod has its place told by that pod, until there is more to say."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
 from plimsoll.observe.labels import GENERATION, PLACED_AT
+from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Action, Admit
 from plimsoll.vocabulary.reasons import Reason
@@ -17,7 +19,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Assignment, GpuType, NodeName, RoleName
-from support.clusters.seen import NAMESPACE, NOW, at, seen
+from support.clusters.seen import NAMESPACE, NOW, at, objects_of, seen
 from support.objects.job_manifests import a_pool, a_training_job
 
 NAME = JobName(f"TrainingJob/{NAMESPACE}/train")
@@ -64,6 +66,18 @@ def test_whoever_sees_the_pod_sees_the_place_that_was_decided(others: tuple[Mani
     assert told.admitted_time == step.status.admitted_time
     assert view.told_by_pod
     assert view.status_written.placement is None
+
+
+def test_the_place_is_told_while_its_node_is_there() -> None:
+    job, other = a_training_job("train"), fake_node("other", gpus=4)
+    objects = objects_of(NODE, other, job, the_pod(first_step(job)))
+    node, another = objects.nodes
+    observer = Observer()
+    for nodes, is_told in (([another], False), ([node, another], True), ([another], False)):
+        now = replace(objects, nodes=nodes)
+        (view,) = observer.snapshot(now, NOW).jobs
+        assert (view.resource.status.placement is not None) is is_told
+        assert observer.snapshot(now, NOW) == Observer().snapshot(now, NOW)
 
 
 def test_nothing_is_written_until_the_pod_runs() -> None:
