@@ -40,7 +40,7 @@ from plimsoll.planning.serving.target_jobs import (
 )
 from plimsoll.planning.spot.deadlines import SpotRules
 from plimsoll.planning.training.batch_limits import no_batch
-from plimsoll.planning.training.order import with_longest_hastened
+from plimsoll.planning.training.order import hastened
 from plimsoll.planning.training.success import has_succeeded
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Feasibility, Lack
@@ -137,7 +137,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     jobs, holds = _jobs(planned, rules, builder, guard)
     jobs = builder.exploring(jobs, snapshot, cluster)
     past = builder.past([view for view in snapshot.jobs if view.is_over], guard)
-    problem = _bound_to_spot(_problem(snapshot, cluster, jobs), rules.spot, builder)
+    problem = _bound_to_spot(_problem(snapshot, cluster, jobs, builder), rules.spot, builder)
     adjusted = _counted(replace(problem, past=past), snapshot)
     later = cluster.later or cluster
     alone = replace(adjusted.problem, nodes=later.nodes, power_domains=later.power_domains)
@@ -336,11 +336,20 @@ def _unplannable(view: JobView, rules: _Rules) -> Hold | None:
     return refused
 
 
-def _problem(snapshot: Snapshot, cluster: Cluster, jobs: list[Job]) -> Problem:
+def _problem(
+    snapshot: Snapshot, cluster: Cluster, jobs: list[Job], builder: ProblemBuilder
+) -> Problem:
     fair = fair_shares(snapshot.queues, cluster.supply_milli, asking(snapshot, jobs))
     if half_life(snapshot.policy):
         jobs = with_fair_share_priority(jobs, snapshot.queues, fair)
-    jobs = with_longest_hastened(jobs, snapshot, cluster.supply_milli)
+    haste = builder.reservations.haste = hastened(jobs, snapshot, cluster.supply_milli)
+    if haste:
+        jobs = [
+            replace(job, urgency_milli=job.urgency_milli + haste[job.name])
+            if job.name in haste
+            else job
+            for job in jobs
+        ]
     problem = Problem(
         nodes=cluster.nodes,
         jobs=tuple(sorted(jobs, key=lambda job: job.name)),

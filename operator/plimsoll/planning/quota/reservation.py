@@ -93,10 +93,12 @@ class Reservations:
     """Makes reservations, and caches the jobs as they are when kept off nodes.
 
     `arriving`: the nodes that are there of those on which gangs will start once the others come.
+    `haste`: what is added to the urgency of jobs because they are long (see `training/order.py`).
     """
 
     def __init__(self) -> None:
         self.arriving: Mapping[JobName, AbstractSet[str]] = {}
+        self.haste: Mapping[SolverName, int] = {}
         self._less: dict[SolverName, tuple[Job, int, Job]] = {}
 
     def of(
@@ -122,7 +124,7 @@ class Reservations:
         off = {
             job.name: job
             for job in problem.jobs
-            if not _goes_before(job, gang, snapshot)
+            if not self._goes_before(job, gang, snapshot)
             and not (gang.name in self.arriving and _is_older(job, gang))
             and not _is_owed(problem, used, job)
             and not _must_move(job, usable)
@@ -150,6 +152,23 @@ class Reservations:
                 since = view.resource.metadata.creation_timestamp or snapshot.now
                 found.append((job, since, Room(nodes, None)))
         return min(found, key=lambda each: (-each[0].priority, each[0].sequence), default=None)
+
+    def _goes_before(self, job: Job, gang: Job, snapshot: Snapshot) -> bool:
+        """Whether a job may take what is kept for the gang; for running jobs, priority decides.
+
+        That a job is smaller, shorter or longer does not count: otherwise most could take it.
+        """
+        if job.name == gang.name or job.priority > gang.priority:
+            return True
+        is_as_important = job.priority == gang.priority and not job.running
+        mine, its = (self._urgency_whatever_its_size(each, snapshot) for each in (job, gang))
+        return is_as_important and mine > its
+
+    def _urgency_whatever_its_size(self, job: Job, snapshot: Snapshot) -> int:
+        """A job's urgency without what its size and its length add to it."""
+        view = snapshot.job_by_name.get(JobName(job.whole_name))
+        head_start = head_start_milli(view.resource) if view is not None else 0
+        return job.urgency_milli - head_start - self.haste.get(job.name, 0)
 
     def _without(self, job: Job, nodes: int) -> Job:
         """The job as if it could not run on these nodes; the same object as before if possible."""
@@ -205,24 +224,6 @@ def waits_since(view: JobView) -> datetime | None:
     if admitted is None or admitted.status == "True" or admitted.reason not in FOR_WANT_OF_ROOM:
         return None
     return admitted.last_transition_time
-
-
-def _goes_before(job: Job, gang: Job, snapshot: Snapshot) -> bool:
-    """Whether a job may take what is kept for the gang; for running jobs, priority decides.
-
-    That a job is smaller or shorter does not count: otherwise most could take it.
-    """
-    if job.name == gang.name or job.priority > gang.priority:
-        return True
-    is_as_important = job.priority == gang.priority and not job.running
-    return is_as_important and _without_head_start(job, snapshot) > _without_head_start(
-        gang, snapshot
-    )
-
-
-def _without_head_start(job: Job, snapshot: Snapshot) -> int:
-    view = snapshot.job_by_name.get(JobName(job.whole_name))
-    return job.urgency_milli - (head_start_milli(view.resource) if view is not None else 0)
 
 
 def _is_older(job: Job, gang: Job) -> bool:

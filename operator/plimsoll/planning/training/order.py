@@ -9,8 +9,7 @@ job goes first that takes as long as all other work, spread over all GPUs, is go
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
@@ -21,6 +20,7 @@ from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.rates import stated_rates
 from plimsoll.remembered import once_for_each
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
+from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.score.worth import held_milli, least_milli
 
 HALVING_MILLI: Final = 25
@@ -76,28 +76,25 @@ def _least_gpu_milli(job: TrainingJob) -> int:
     return least * workers.milli_gpus_per_worker + sum(beside)
 
 
-def with_longest_hastened(
-    jobs: Iterable[Job], snapshot: Snapshot, supply_milli: Mapping[str, int]
-) -> list[Job]:
-    """The jobs, those more urgent without which all would be over sooner, the longest most.
+def hastened(
+    jobs: Sequence[Job], snapshot: Snapshot, supply_milli: Mapping[str, int]
+) -> dict[SolverName, int]:
+    """What is added to the urgency of jobs without which all would be over sooner.
 
     A job may be hastened against others of its priority; what has a higher one goes before anyway.
+    The longest are hastened most.
     """
-    jobs = list(jobs)
     lengths = {job.name: seconds for job in jobs if (seconds := _waits_for(job, snapshot))}
-    if not lengths:
-        return jobs
     over: dict[int, float] = {}
     for priority in {job.priority for job in jobs if job.name in lengths}:
         before = [job for job in jobs if job.priority >= priority]
         over[priority] = _seconds_of_all(before, snapshot, sum(supply_milli.values()))
-    return [
-        replace(job, urgency_milli=job.urgency_milli + _haste_milli(lengths[job.name]))
+    return {
+        job.name: _haste_milli(lengths[job.name])
+        for job in jobs
         if job.name in lengths
         and over[job.priority] <= lengths[job.name] < TOO_LONG * over[job.priority]
-        else job
-        for job in jobs
-    ]
+    }
 
 
 def _waits_for(job: Job, snapshot: Snapshot) -> float | None:

@@ -129,6 +129,11 @@ def test_that_a_job_is_small_does_not_make_it_go_before() -> None:
     assert fates(policy, *HALF_FULL, a_gang(hours=2), small())["small"] == "Reserved"
 
 
+def test_that_a_job_is_long_does_not_make_it_go_before() -> None:
+    job = small(rates={H100: 10}, work={"amount": 100_000})
+    assert fates(*HALF_FULL, a_gang(), job)["small"] == "Reserved"
+
+
 def test_without_a_policy_nothing_is_kept() -> None:
     assert plan_input_of(seen(*HALF_FULL, a_gang()), ProblemBuilder()).reservation is None
 
