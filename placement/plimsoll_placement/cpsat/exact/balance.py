@@ -4,25 +4,18 @@ They equal what `score/price.py` says of the placements that the variables stand
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
+from plimsoll_placement.cpsat.exact.levels import costs, size_worth, stay_cost
 from plimsoll_placement.cpsat.exact.linear import enforced
 from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Service, Variables
-from plimsoll_placement.cpsat.sums import Sum
+from plimsoll_placement.cpsat.sums import Sum, Terms
 from plimsoll_placement.model import Job, JobName
 from plimsoll_placement.score.price import changes_of, gross_worth, lost_beyond, weighed_loss
-from plimsoll_placement.score.worth import (
-    WHOLE_PERCENT,
-    crossing_percent,
-    held_milli,
-    pod_price,
-    served_milli,
-)
-
-Terms = Iterable[tuple[IntVar, int]]
+from plimsoll_placement.score.worth import held_milli, served_milli
 
 
 @dataclass(slots=True)
@@ -107,17 +100,15 @@ class _Balances:
         worths, before, does_more = Total(), served_milli(job, was), list[IntVar]()
         for each in kept:
             worths.add([(each.stays, gross_worth(problem, job, each.assignments, weight))])
-            does_more += [each.stays] if served_milli(job, each.assignments) > before else []
+            if served_milli(job, each.assignments) > before:
+                does_more.append(each.stays)
         for batch in batches:
-            worths.add(self._costs(batch))
-            lost_percent = crossing_percent(problem, batch.job, batch.gpu_type)
+            worths.sum.add(costs(problem, batch), -1)
+            leads = batch.role.name == job.roles[0].name
             for size in batch.sizes:
-                milli = batch.role.yields[batch.gpu_type][size.place]
-                percent = WHOLE_PERCENT - (lost_percent if size.crosses else 0)
-                useful = milli * problem.weights.horizon_seconds * percent // WHOLE_PERCENT
-                worths.add([(size.chosen, weight * useful)])
-                leads = batch.role.name == job.roles[0].name
-                does_more += [size.chosen] if leads and milli > before else []
+                worths.add([(size.chosen, size_worth(problem, batch, size, weight))])
+                if leads and batch.role.yields[batch.gpu_type][size.place] > before:
+                    does_more.append(size.chosen)
         self._add_gain(balance, worths, gross_worth(problem, job, was, weight), does_more)
         if job.is_running:
             self._add_gang_losses(job, kept, batches)
@@ -145,32 +136,17 @@ class _Balances:
         worths, does_more = Total(), self._variables.yes_or_no()
         worths.add((each, weight * problem.weights.horizon_seconds) for each in service.served)
         for batch in batches:
-            worths.add(self._costs(batch))
+            worths.sum.add(costs(problem, batch), -1)
         lowest = self.by_priority[min(self.by_priority)]
         lowest.lost.add((), weighed_loss(problem, job, was, ()))
         for each in kept:
-            worths.add([(each.stays, -self._cost(each))])
+            worths.add([(each.stays, -stay_cost(problem, each))])
             saved = job.stop_seconds * held_milli(job, each.assignments)
             lowest.lost.add([(each.stays, -weight * saved)])
         serves_more = sum(service.served) >= served_milli(job, was) + 1
         enforced(self._variables.model.add(serves_more), does_more)
         balance = self.by_priority[job.priority]
         self._add_gain(balance, worths, gross_worth(problem, job, was, weight), [does_more])
-
-    def _costs(self, batch: Batch) -> Terms:
-        """What new pods cost, with a minus."""
-        problem = self._problem
-        for row, count in batch.pods.items():
-            yield count, -pod_price(problem, batch.job, batch.role, problem.nodes[row])
-
-    def _cost(self, kept: Kept) -> int:
-        """What a replica that stays costs."""
-        problem, job = self._problem, kept.job
-        return sum(
-            pod_price(problem, job, job.role(each.role), problem.nodes[problem.node_index[name]])
-            for each in kept.assignments
-            for name in each.nodes
-        )
 
     def _add_gain(
         self, balance: Balance, worths: Total, before: int, does_more: Sequence[IntVar]

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from plimsoll_placement.cpsat.exact.linear import covers, no_more_than
-from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Variables
-from plimsoll_placement.cpsat.sums import Sum
+from plimsoll_placement.cpsat.exact.variables import Batch, Kept, Size, Variables
+from plimsoll_placement.cpsat.sums import Sum, Terms
 from plimsoll_placement.model import GpuType, Job, QueueName
+from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import most_kept_and_admitted
 from plimsoll_placement.score.contributions import least_by_type
 from plimsoll_placement.score.worth import (
@@ -203,14 +204,21 @@ def _worth(variables: Variables, standing: int) -> Level:
 def _add_batch(variables: Variables, total: Sum, batch: Batch, weight: int) -> None:
     """Add what new pods cost and what gangs are worth by size; of services, what they serve."""
     problem = variables.remains.scope.problem
-    horizon = problem.weights.horizon_seconds
-    lost_percent = crossing_percent(problem, batch.job, batch.gpu_type)
+    total.add(costs(problem, batch), -1)
+    total.add((size.chosen, size_worth(problem, batch, size, weight)) for size in batch.sizes)
+
+
+def costs(problem: Problem, batch: Batch) -> Terms:
+    """What new pods cost."""
     for row, count in batch.pods.items():
-        total.add([(count, -pod_price(problem, batch.job, batch.role, problem.nodes[row]))])
-    for size in batch.sizes:
-        milli = batch.role.yields[batch.gpu_type][batch.role.counts.index(size.replicas)]
-        percent = WHOLE_PERCENT - (lost_percent if size.crosses else 0)
-        total.add([(size.chosen, weight * (milli * horizon * percent // WHOLE_PERCENT))])
+        yield count, pod_price(problem, batch.job, batch.role, problem.nodes[row])
+
+
+def size_worth(problem: Problem, batch: Batch, size: Size, weight: int) -> int:
+    """What a gang is worth at a size by the useful work of one of its roles."""
+    lost_percent = crossing_percent(problem, batch.job, batch.gpu_type) if size.crosses else 0
+    useful = batch.role.yields[batch.gpu_type][size.place] * problem.weights.horizon_seconds
+    return weight * (useful * (WHOLE_PERCENT - lost_percent) // WHOLE_PERCENT)
 
 
 def _stay_worth(variables: Variables, kept: Kept, weight: int) -> int:
@@ -219,10 +227,14 @@ def _stay_worth(variables: Variables, kept: Kept, weight: int) -> int:
     saved = job.stop_seconds * held_milli(job, kept.assignments)
     if job.gang:
         return saved + worth(problem, job, kept.assignments, weight)
-    rows = [
-        problem.nodes[problem.node_index[name]]
+    return saved - stay_cost(problem, kept)
+
+
+def stay_cost(problem: Problem, kept: Kept) -> int:
+    """What a replica that stays costs."""
+    role = kept.job.role(kept.assignments[0].role)
+    return sum(
+        pod_price(problem, kept.job, role, problem.nodes[problem.node_index[name]])
         for assignment in kept.assignments
         for name in assignment.nodes
-    ]
-    role = job.role(kept.assignments[0].role)
-    return saved - sum(pod_price(problem, job, role, node) for node in rows)
+    )

@@ -17,7 +17,10 @@ LARGEST = 1 << 61
 
 
 def nothing_unpaid(variables: Variables) -> IntVar | None:
-    """A variable that may only be 1 if nothing is left unpaid; None if nothing ever is."""
+    """A variable that may only be 1 if nothing is left unpaid.
+
+    None if nothing ever is, or if the sums are too large for CP-SAT: then prices are left out.
+    """
     weights = variables.remains.scope.problem.weights
     if not _may_leave_unpaid(variables):
         return None
