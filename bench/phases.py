@@ -299,7 +299,7 @@ def main() -> None:
     add("--scrape", type=_positive, default=15.0, help="seconds")
     add("--window", type=_whole, default=60, help="seconds that a look reaches back")
     add("--horizon", type=_positive, default=120.0, help="seconds")
-    add("--quantile", type=_positive, default=0.9)
+    add("--quantile", type=_positive, help="of the forecast; that of the promise if none is given")
     add("--down", type=_positive, default=120.0, help="seconds")
     add("--json", action="store_true", help="one line instead of several")
     arguments = parser.parse_args()

@@ -36,7 +36,7 @@ class Terms:
     look_seconds: int
     window_seconds: int
     horizon_seconds: float
-    quantile: float
+    quantile: float | None
     down_seconds: float
 
 
@@ -65,7 +65,7 @@ def service_of(stated: Stated, promise: Promise, terms: Terms) -> InferenceJob:
             "server": "VLLM",
             "forecast": {
                 "horizon": f"{terms.horizon_seconds:g}s",
-                "quantile": str(terms.quantile),
+                **({"quantile": str(terms.quantile)} if terms.quantile else {}),
             },
         },
         "scaling": {"down": {"stabilizationWindow": f"{terms.down_seconds:g}s"}},

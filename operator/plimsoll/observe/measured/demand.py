@@ -66,13 +66,15 @@ Range = tuple[float, float]
 class TypeReading:
     """What the replicas of one GPU type did, `replicas` of them together.
 
-    `load`: served, in the unit of the role's load. `latencies`: as `latency_ranges` of `JobDemand`.
+    `load`: served, in the unit of the role's load. `latencies`, `late`: as `latency_ranges` and
+    `late` of `JobDemand`.
     """
 
     gpu_type: str
     replicas: int
     load: float
     latencies: Mapping[str, Range]
+    late: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ class JobDemand:
     was measured. `problem`: why something is unknown, "" if all is well. `attainment_percent`: the
     share of requests that met the objective. `latencies`: seconds within which the promised share
     of requests stays, by the name of the measurement, such as `TimeToFirstToken`;
-    `latency_ranges`: between which that surely lies.
+    `latency_ranges`: between which that surely lies; `late`: the share of requests, from 0 to 1,
+    that surely missed the objective, where histograms tell.
     `running_requests`: the requests in progress on each pod, by the pod's name. `awaits_metrics`:
     whether the problem is the one that every service has at first: nothing reports its load yet.
     `backlog`: the work left until the load's deadline, by role and bucket, in the load's unit
@@ -117,6 +120,7 @@ class JobDemand:
     )
     kv_cache_used: Mapping[str, float] = field(default_factory=dict[str, float])
     latency_ranges: Mapping[str, Range] = field(default_factory=dict[str, Range])
+    late: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def of(self, role: str) -> RoleDemand | None:
         """The demand of a role; None if unknown."""

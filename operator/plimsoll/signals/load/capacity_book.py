@@ -20,10 +20,12 @@ from plimsoll.planning.serving.replicas import role_status
 from plimsoll.signals.load.phases import objectives_of
 from plimsoll_placement.estimate.serving.capacity import (
     BELIEF_SECONDS,
+    MOST_CHANGE,
     Measurement,
     capacity,
     carried,
 )
+from plimsoll_placement.estimate.serving.margin import Lateness, margin_after
 
 MOST_MEASUREMENTS = 2000
 MOST_BELIEVED_SECONDS = 86_400.0
@@ -47,19 +49,29 @@ Loads = Mapping[str, float]
 class _Page:
     """What is believed of a type by bucket, how long it was measured, and what was seen since.
 
-    `factor`: how much of that its replicas carry, as was learned since.
+    `factor`: how much of that its replicas carry, as was learned since from loads and latencies.
+    `margin`: what is made of that, since more or fewer requests were late than may be.
     """
 
     believed: dict[str, float]
     believed_seconds: float
     factor: float = 1.0
+    margin: float = 1.0
     seen: deque[Measurement] = field(default_factory=lambda: deque(maxlen=MOST_MEASUREMENTS))
 
-    def note(self, seen: Measurement) -> None:
+    @property
+    def carries(self) -> float:
+        """How much of what is believed its replicas carry, all in all."""
+        return max(self.factor * self.margin, 1 / MOST_CHANGE)
+
+    def note(self, seen: Measurement, lateness: Lateness | None) -> None:
         """Learn from a look: at once that less is carried, slowly that more is.
 
         What was believed too early would take away the replicas on which the objective depends.
         """
+        if lateness is not None:
+            load = seen.utilisation / self.carries
+            self.margin = margin_after(self.margin, lateness, load, seen.seconds)
         self.seen.append(seen)
         learned = capacity(self.seen, belief_seconds=self.believed_seconds)
         soon = self.factor * 2 ** (seen.seconds / DOUBLED_SECONDS)
@@ -80,13 +92,15 @@ class _Page:
 class _Evidence:
     """What one replica of a GPU type carried, and latency as a share of the objective.
 
-    Requests that waited for several looks tell little of the load in the last one.
+    Requests that waited for several looks tell little of the load in the last one. `lateness`: None
+    if no histogram tells how many requests were late.
     """
 
     kind: str
     loads: Loads
     latency: Range
     waited_seconds: float
+    lateness: Lateness | None
 
 
 class CapacityBook:
@@ -132,7 +146,7 @@ class CapacityBook:
         page = self._pages.get((job.metadata.uid, role.name, kind))
         if page is None or not page.seen:
             return
-        factor = in_steps(page.factor, STEPS_TO_DOUBLE)
+        factor = in_steps(page.carries, STEPS_TO_DOUBLE)
         seconds = page.believed_seconds + sum(each.seconds for each in page.seen)
         for bucket, believed in sorted(page.believed.items()):
             yield LearnedCapacity(kind, believed * factor, seconds, bucket)
@@ -148,7 +162,7 @@ class CapacityBook:
         utilisation = page.utilisation(seen.loads)
         if utilisation is not None:
             told = seconds * min(1.0, seconds / max(seen.waited_seconds, seconds, LEAST_SECONDS))
-            page.note(Measurement(utilisation, *seen.latency, told))
+            page.note(Measurement(utilisation, *seen.latency, told), seen.lateness)
 
 
 def latency_share(
@@ -164,6 +178,13 @@ def latency_share(
     return (max(low for low, _ in shares), max(high for _, high in shares)) if shares else None
 
 
+def lateness_of(promised: ServiceLevel, role: str, late: Mapping[str, float]) -> Lateness | None:
+    """How many requests missed the role's objective, the worst of several, if known."""
+    shares = [late[name] for name in objectives_of(promised, role) if name in late]
+    allowed = 1 - float(promised.attainment_percent) / 100
+    return Lateness(max(shares), allowed) if shares else None
+
+
 def _evidence(
     job: InferenceJob, role: Role, demand: RoleDemand, whole: JobDemand
 ) -> Iterator[_Evidence]:
@@ -175,7 +196,8 @@ def _evidence(
             if latency is not None and each.load > 0:
                 load = {ANY_SIZE: each.load / each.replicas}
                 waited = _waited(job.spec.slo, role.name, each.latencies)
-                yield _Evidence(each.gpu_type, load, latency, waited)
+                late = lateness_of(job.spec.slo, role.name, each.late)
+                yield _Evidence(each.gpu_type, load, latency, waited, late)
         return
     exact = {name: (time, time) for name, time in whole.latencies.items()}
     times = {**exact, **whole.latency_ranges}
@@ -184,7 +206,9 @@ def _evidence(
     loads = {load.bucket: load.observed / ready for load in demand.loads if ready and load.observed}
     apart = status is not None and any(load.size_group for load in status.loads)
     if latency is not None and loads and not apart:
-        yield _Evidence(kind, loads, latency, _waited(job.spec.slo, role.name, times))
+        waited = _waited(job.spec.slo, role.name, times)
+        late = lateness_of(job.spec.slo, role.name, whole.late)
+        yield _Evidence(kind, loads, latency, waited, late)
 
 
 def _waited(promised: ServiceLevel, role: str, latencies: Mapping[str, Range]) -> float:

@@ -26,7 +26,13 @@ from plimsoll.signals.load.queries import MEAN, histogram_names, type_measure, u
 from plimsoll.signals.load.role_pods import RolePods
 from plimsoll.signals.load.servers.server_metrics import unit_seconds
 from plimsoll.signals.load.servers.terms import Measure
-from plimsoll.signals.load.slo_attainment import Histogram, histogram, quantile, share_within
+from plimsoll.signals.load.slo_attainment import (
+    Histogram,
+    histogram,
+    quantile,
+    share_beyond,
+    share_within,
+)
 
 WHOLE_PERCENT: Final = 100.0
 CLOSE: Final = 1.25
@@ -47,6 +53,7 @@ class JobReading:
     attainment_percent: float | None = None
     latencies: Mapping[str, float] = field(default_factory=dict[str, float])
     latency_ranges: Mapping[str, Range] = field(default_factory=dict[str, Range])
+    late: Mapping[str, float] = field(default_factory=dict[str, float])
     running_requests: Mapping[str, float] = field(default_factory=dict[str, float])
     kv_cache_used: Mapping[str, float] = field(default_factory=dict[str, float])
     types: Mapping[str, tuple[TypeReading, ...]] = field(
@@ -60,20 +67,20 @@ def job_reading(results: LoadResults) -> JobReading:
     found = {role.name: role_loads(results, role, defaults) for role in results.job.spec.roles}
     loads = {name: each for name, each in found.items() if not isinstance(each, Unknown)}
     times = _times(results)
-    latencies = _latencies(results, times)
-    ranges = _ranges(results, times)
+    answers = _answers(results, times)
     return JobReading(
         loads=loads,
         unknown={name: each for name, each in found.items() if isinstance(each, Unknown)},
         remark=_remark(results),
         backlog=_backlog(results),
         attainment_percent=_attainment(results, times),
-        latencies=latencies,
-        latency_ranges=ranges,
+        latencies=_latencies(results, times),
+        latency_ranges=answers.latencies,
+        late=answers.late,
         running_requests=_running(results, defaults),
         kv_cache_used=_kv_cache_used(results, defaults),
         types={
-            role.name: _types(results, role, defaults, _Latencies(ranges, times))
+            role.name: _types(results, role, defaults, answers, times)
             for role in results.job.spec.roles
         },
     )
@@ -173,10 +180,33 @@ def _latencies(results: LoadResults, times: Mapping[str, Times]) -> dict[str, fl
     return found | _own_latencies(results)
 
 
-def _ranges(results: LoadResults, times: Mapping[str, Times]) -> dict[str, Range]:
-    """The latencies as far as they are known; the user's queries tell them exactly."""
-    found = {name: times[name].range(_share(results)) for name in TIMES if name in times}
-    return found | {name: (time, time) for name, time in _own_latencies(results).items()}
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """How long requests took, and which share of them was late, by what is measured."""
+
+    latencies: Mapping[str, Range]
+    late: Mapping[str, float]
+
+
+def _answers(results: LoadResults, times: Mapping[str, Times]) -> _Answers:
+    """Of the job. The user's queries tell latencies exactly, and nothing of who was late."""
+    own = _own_latencies(results)
+    by_histograms = {name: times[name] for name in TIMES if name in times and name not in own}
+    found = _by_histograms(results, by_histograms)
+    exact = {name: (time, time) for name, time in own.items()}
+    return replace(found, latencies={**found.latencies, **exact})
+
+
+def _by_histograms(results: LoadResults, times: Mapping[str, Times]) -> _Answers:
+    promised = objectives(results.job.spec.slo)
+    return _Answers(
+        {name: each.range(_share(results)) for name, each in times.items()},
+        {
+            name: share_beyond(each.within, promised[name].total_seconds())
+            for name, each in times.items()
+            if name in promised
+        },
+    )
 
 
 def _own_latencies(results: LoadResults) -> dict[str, float]:
@@ -196,16 +226,12 @@ def _share(results: LoadResults) -> float:
     return float(results.job.spec.slo.attainment_percent) / WHOLE_PERCENT
 
 
-@dataclass(frozen=True, slots=True)
-class _Latencies:
-    """The latencies of the job, and the times from which those of single types are."""
-
-    whole: Mapping[str, Range]
-    times: Mapping[str, Times]
-
-
 def _types(
-    results: LoadResults, role: Role, defaults: Defaults, latencies: _Latencies
+    results: LoadResults,
+    role: Role,
+    defaults: Defaults,
+    whole: _Answers,
+    times: Mapping[str, Times],
 ) -> tuple[TypeReading, ...]:
     """What each GPU type did, of those whose replicas report load and latency.
 
@@ -216,25 +242,19 @@ def _types(
     types = results.pods.get(role.name, RolePods()).types
     found: list[TypeReading] = []
     for kind in sorted(types):
-        known = latencies.whole if len(types) == 1 else _of_type(results, role, kind, latencies)
+        known = whole if len(types) == 1 else _of_type(results, role, kind, times)
         reading = _reading(results, role, kind, defaults)
-        if known and reading is not None:
-            found.append(replace(reading, latencies=known))
+        if known.latencies and reading is not None:
+            found.append(replace(reading, latencies=known.latencies, late=known.late))
     return tuple(found)
 
 
-def _of_type(
-    results: LoadResults, role: Role, kind: str, latencies: _Latencies
-) -> dict[str, Range]:
+def _of_type(results: LoadResults, role: Role, kind: str, times: Mapping[str, Times]) -> _Answers:
     keys = {
         name: type_measure(name, role.name, kind)
         for name in objectives_of(results.job.spec.slo, role.name)
     }
-    return {
-        name: latencies.times[key].range(_share(results))
-        for name, key in keys.items()
-        if key in latencies.times
-    }
+    return _by_histograms(results, {name: times[key] for name, key in keys.items() if key in times})
 
 
 def _reading(results: LoadResults, role: Role, kind: str, defaults: Defaults) -> TypeReading | None:

@@ -257,6 +257,7 @@ class LoadWatch:
             reading.latencies,
             reading.running_requests,
             latency_ranges=reading.latency_ranges,
+            late=reading.late,
             awaits_metrics=not reading.remark and _is_first_gap(reading),
             backlog=reading.backlog,
             kv_cache_used=reading.kv_cache_used,

@@ -41,6 +41,14 @@ def share_within(found: Histogram, seconds: float) -> float:
     return min(max(count / found[-1][1], 0.0), 1.0)
 
 
+def share_beyond(found: Histogram, seconds: float) -> float:
+    """The share of requests that surely took longer: those in buckets wholly beyond this."""
+    for bound, rate in found:
+        if bound >= seconds:
+            return 1.0 - rate / found[-1][1]
+    return 0.0
+
+
 def quantile(found: Histogram, share: float) -> float:
     """The seconds within which this share of requests stays."""
     wanted, below, count = share * found[-1][1], 0.0, 0.0

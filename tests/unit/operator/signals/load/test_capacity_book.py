@@ -28,8 +28,11 @@ def a_service(*, measured: float | None = None, generation: int = 1, **ready: in
     return InferenceJob.model_validate({**manifest, "status": {"roles": [role]}})
 
 
-def a_look(load: float, seconds_to_first_token: float) -> JobDemand:
-    return a_demand("s", load=load, latencies={"TimeToFirstToken": seconds_to_first_token})
+def a_look(load: float, seconds_to_first_token: float, *, late: float | None = None) -> JobDemand:
+    """`late`: the share of requests that surely were, if a histogram tells."""
+    shares = {} if late is None else {"TimeToFirstToken": late}
+    latencies = {"TimeToFirstToken": seconds_to_first_token}
+    return a_demand("s", load=load, latencies=latencies, late=shares)
 
 
 def learned(job: InferenceJob, *looks: JobDemand, times: int = 30) -> dict[str, float]:
@@ -62,6 +65,20 @@ def test_of_a_type_without_a_profile_the_first_load_is_believed_to_be_right() ->
 def test_what_was_measured_before_a_restart_is_believed_first() -> None:
     found = learned(a_service(h100=1, measured=5), a_look(5, 1.0), times=3)
     assert found == {H100: pytest.approx(5)}
+
+
+BURSTS = (a_look(16, 0.5, late=0.0), a_look(16, 0.9, late=0.1))
+
+
+def test_bursts_that_break_the_promise_are_provided_for_though_most_looks_keep_it() -> None:
+    calm = [replace(look, late={}) for look in BURSTS]
+    now_each = 8
+    assert learned(a_service(h100=2), *calm)[H100] > now_each
+    assert learned(a_service(h100=2), *BURSTS)[H100] < now_each
+
+
+def test_a_promise_that_no_replicas_can_keep_costs_no_more_than_four_times_as_many() -> None:
+    assert learned(a_service(h100=2), a_look(4, 9.0, late=1.0), times=600) == {H100: 2.5}
 
 
 def test_a_mix_of_types_says_nothing_of_any() -> None:

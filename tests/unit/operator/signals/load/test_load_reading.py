@@ -235,6 +235,19 @@ def test_the_promise_that_is_kept_least_counts() -> None:
     reading = job_reading(load_results(a_service(slo=SLO), *SERVES_FIVE, *buckets))
     assert reading.attainment_percent == 90
     assert reading.latencies == {"TimeToFirstToken": 0.5, "Latency": pytest.approx(10 * 9 / 9.5)}
+    assert reading.late == pytest.approx({"TimeToFirstToken": 0.1, "Latency": 0.05})
+
+
+def test_a_query_for_a_latency_tells_nothing_of_who_was_late() -> None:
+    job = a_service(slo=SLO, load={"queries": [{"name": "TimeToFirstToken", "query": "x"}]})
+    buckets = (
+        a_measure("TimeToFirstToken/0", 9, le="0.5"),
+        a_measure("TimeToFirstToken/0", 10, le="+Inf"),
+    )
+    own = {"TimeToFirstToken": [a_load(0.7)]}
+    reading = job_reading(load_results(job, *SERVES_FIVE, *buckets, own=own))
+    assert reading.late == {}
+    assert reading.latency_ranges == {"TimeToFirstToken": (0.7, 0.7)}
 
 
 @pytest.mark.parametrize(
@@ -294,8 +307,12 @@ def test_what_each_of_several_types_did_is_told_apart() -> None:
     done = a_measure("Requests", 1, "chat-decode-0")
     reading = job_reading(load_results(job, *samples, *buckets, done, ready={"decode": pods}))
     assert reading.types["decode"] == (
-        TypeReading("NVIDIA-A100", 1, 102, {"TimePerOutputToken": (0.0, 0.05)}),
-        TypeReading("NVIDIA-L4", 2, 201, {"TimePerOutputToken": (0.0, 0.1)}),
+        TypeReading(
+            "NVIDIA-A100", 1, 102, {"TimePerOutputToken": (0.0, 0.05)}, {"TimePerOutputToken": 0}
+        ),
+        TypeReading(
+            "NVIDIA-L4", 2, 201, {"TimePerOutputToken": (0.0, 0.1)}, {"TimePerOutputToken": 0}
+        ),
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.signals.load.slo_attainment import histogram, quantile, share_within
+from plimsoll.signals.load.slo_attainment import histogram, quantile, share_beyond, share_within
 
 HALF = histogram([("0.5", 5.0), ("1", 9.0), ("+Inf", 10.0)])
 
@@ -15,6 +15,16 @@ HALF = histogram([("0.5", 5.0), ("1", 9.0), ("+Inf", 10.0)])
 def test_the_share_within_an_objective_is_read_between_bounds(seconds: float, share: float) -> None:
     assert HALF
     assert share_within(HALF, seconds) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "share"), [(0, 0.5), (0.5, 0.5), (0.51, 0.1), (1, 0.1), (2, 0.0)]
+)
+def test_only_those_in_buckets_wholly_beyond_an_objective_are_surely_late(
+    seconds: float, share: float
+) -> None:
+    assert HALF
+    assert share_beyond(HALF, seconds) == pytest.approx(share)
 
 
 def test_what_is_beyond_the_highest_bound_keeps_no_promise() -> None:
