@@ -212,10 +212,11 @@ class ProblemBuilder:
     def roles(self, view: JobView) -> tuple[Role, ...]:
         """The roles of a job according to its spec."""
         key = (view.uid, view.resource.metadata.generation)
-        basis: tuple[object, ...] = served_by(view.inference) if view.inference else ()
-        # The part of a spec that is in force may change while the spec does not: see
-        # `plimsoll.observe.standing`.
-        basis = (*basis, view.refusal and view.resource.spec)
+        # What a spec leaves out and which of its versions is in force may change while it does not:
+        # see `plimsoll.observe.assumed` and `plimsoll.observe.standing`.
+        filled: tuple[object, ...] = view.training.spec.accelerators if view.training else ()
+        served: tuple[object, ...] = served_by(view.inference) if view.inference else ()
+        basis = (*filled, *served, view.refusal and view.resource.spec)
         known = self._roles.get(key)
         if known is None or known[0] != basis:
             known = self._roles[key] = (basis, self._make_roles(view.resource))

@@ -22,6 +22,7 @@ from support.objects.job_manifests import (
     a_template,
     a_training_job,
     an_inference_job,
+    without_speeds,
 )
 
 NODES = [fake_node("n-0"), fake_node("n-1"), fake_node("n-2")]
@@ -206,6 +207,13 @@ def relabelled(node: Manifest, **labels: str) -> Manifest:
     return {**node, "metadata": meta}
 
 
+def without_gpus(node: Manifest) -> Manifest:
+    """A node whose labels say what it has before its device plugin does."""
+    had = node["status"]["allocatable"]
+    left = {name: much for name, much in had.items() if name != "nvidia.com/gpu"}
+    return {**node, "status": {**node["status"], "capacity": left, "allocatable": left}}
+
+
 @pytest.mark.parametrize(
     "before",
     [
@@ -217,16 +225,19 @@ def relabelled(node: Manifest, **labels: str) -> Manifest:
         SCENE[1:],
         [*SCENE[:-1], a_training_job("j", gpus=2)],
         [*SCENE, a_training_job("another", topology={"required": "rack"})],
+        [*map(without_gpus, NODES), *SCENE[3:]],
     ],
-    ids=["terms", "pool", "type", "labels", "taints", "fewer", "spec", "levels"],
+    ids=["terms", "pool", "type", "labels", "taints", "fewer", "spec", "levels", "no GPUs yet"],
 )
 def test_what_is_remembered_never_changes_what_is_asked(before: list[Manifest]) -> None:
     picky = a_template(nodeSelector={"colour": "red"})
-    now = [*SCENE, a_training_job("picky", template=picky)]
+    unstated = without_speeds(a_training_job("unstated"))
+    now = [*SCENE, unstated, a_training_job("picky", template=picky)]
     translator = ProblemBuilder()
     if before[-1]["metadata"]["name"] == "j" and before[-1] != SCENE[-1]:
         before[-1]["metadata"]["generation"] = 0
-    plan_input_of(seen(*before, a_training_job("picky", template=picky)), translator)
+    others = unstated, a_training_job("picky", template=picky)
+    plan_input_of(seen(*before, *others), translator)
     assert plan_input_of(seen(*now), translator) == plan_input_of(seen(*now), ProblemBuilder())
 
 
