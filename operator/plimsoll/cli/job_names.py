@@ -1,6 +1,9 @@
-"""Find a job by the name that a user types: `train`, `tj/train` or `TrainingJob/team/train`."""
+"""Find a job by the name that a user types: `train`, `tj/train` or `TrainingJob/team/train`.
 
-from collections.abc import Iterable, Sequence
+What stands for a workload is also found by that one's: `train`, `job/train` or `Job/team/train`.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from plimsoll.api.kinds import KINDS
@@ -21,23 +24,38 @@ class JobKey(NamedTuple):
         return "/".join(self)
 
 
-def job_named(text: str, namespace: str | None, there: Iterable[JobKey]) -> JobKey:
-    """The one job of that name. Raises NothingFound or BadInput, which name the candidates."""
+class Workload(NamedTuple):
+    """What a job stands for, in the same namespace."""
+
+    kind: str
+    name: str
+
+
+def job_named(text: str, namespace: str | None, there: Mapping[JobKey, Workload | None]) -> JobKey:
+    """The one job of that name, or else the one that stands for the workload of that name.
+
+    `there`: the jobs, each with the workload that it stands for. Raises NothingFound or BadInput,
+    which name the candidates.
+    """
     *before, name = text.split("/")
-    kind = _kind(before[0]) if before else ""
     space = before[1] if len(before) > 1 else namespace or ""
-    there = [*there]
-    found = [
-        each
-        for each in there
-        if each.name == name and kind in ("", each.kind) and space in ("", each.namespace)
-    ]
+    within = {key: of for key, of in there.items() if space in ("", key.namespace)}
+    asked = Workload(before[0] if before else "", name)
+    found = [key for key, of in within.items() if of is not None and _is_asked_for(of, asked)]
+    if not found or any(key.name == name for key in within):
+        kind = _kind(asked.kind) if asked.kind else ""
+        found = [key for key in within if key.name == name and kind in ("", key.kind)]
     if len(found) == 1:
         return found[0]
     if found:
         names = ", ".join(map(str, found))
         raise BadInput([f"{text}: is the name of several jobs: use one of {names}"])
     raise NothingFound([_none(text, name, sorted({each.name for each in there}))])
+
+
+def _is_asked_for(workload: Workload, asked: Workload) -> bool:
+    is_kind = asked.kind.lower() in ("", workload.kind.lower())
+    return is_kind and workload.name == asked.name
 
 
 def _kind(text: str) -> str:

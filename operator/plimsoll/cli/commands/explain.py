@@ -3,15 +3,14 @@
 import argparse
 import sys
 
+from plimsoll.cli.commands.jobs.options import JOB
 from plimsoll.cli.inputs.options import ORIGINS, add_namespace, add_origins, add_output
 
 NAME = "explain"
 ABOUT = "explain why a job waits, and what would let it run"
 EXAMPLE = "train -n team"
 _MORE = f"""\
-JOB is a name, preceded by its kind if needed: tj/train, ij/chat, or in full
-TrainingJob/team/train.
-
+{JOB}
 {ORIGINS}
 Every remedy is verified by planning again with its changes, and shown to need
 all of them by planning with every part.

@@ -11,7 +11,7 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.cli.cluster.connection import Cluster, connected
 from plimsoll.cli.cluster.reading import Known, Scope, Wanted, read
-from plimsoll.cli.job_names import JobKey, job_named
+from plimsoll.cli.job_names import JobKey, Workload, job_named
 from plimsoll.cli.jobs.naming import title
 from plimsoll.cli.jobs.objects import JobObjects
 from plimsoll.cli.jobs.pods import pods_by_job
@@ -67,19 +67,12 @@ def named(text: str, namespace: str | None, stored: Iterable[StoredJob]) -> Stor
     Raises NothingFound or BadInput, which name the candidates.
     """
     there = {_key(each): each for each in stored}
-    standing = [each for each in there.values() if _stands_for(each, text)]
-    if len(standing) == 1 and not any(key.name == text.rpartition("/")[2] for key in there):
-        return standing[0]
-    return there[job_named(text, namespace, there)]
+    return there[job_named(text, namespace, {key: _workload(each) for key, each in there.items()})]
 
 
-def _stands_for(stored: StoredJob, text: str) -> bool:
-    """Whether a job stands for a workload of that name, with or without its kind before it."""
+def _workload(stored: StoredJob) -> Workload | None:
     ref: dict[str, Any] = stored.spec.get("workloadRef") or {}
-    *before, name = text.split("/")
-    kind = before[0].lower() if before else ""
-    is_kind = kind in ("", str(ref.get("kind", "")).lower())
-    return bool(ref) and name == ref.get("name") and is_kind
+    return Workload(str(ref.get("kind", "")), str(ref.get("name", ""))) if ref else None
 
 
 def _key(stored: StoredJob) -> JobKey:

@@ -52,8 +52,9 @@ def test_it_is_said_why_a_job_would_wait(
     applied = answer(simulated(tmp_path, capsys, job=job))
     assert applied["why"]["job"]["reason"] == "CannotFit"
     cluster = written(tmp_path, "all.yaml", NODE, job)
-    said = run(capsys, "explain", "job-bert", "--cluster", cluster).out
-    assert said.startswith("TrainingJob default/job-bert (queue default, ")
+    for name in ("job-bert", "bert", "job/bert", "Job/default/bert"):
+        said = run(capsys, "explain", name, "--cluster", cluster).out
+        assert said.startswith("TrainingJob default/job-bert (queue default, ")
 
 
 def test_a_job_is_planned_with_what_its_annotations_say(

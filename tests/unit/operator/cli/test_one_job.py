@@ -313,3 +313,15 @@ def test_a_job_goes_before_a_workload_of_the_same_name() -> None:
     assert named("resnet", "team", [*there, own]) is own
     with pytest.raises(NothingFound, match="did you mean job-resnet"):
         named("job-resmet", "team", there)
+
+
+def test_a_workload_is_found_in_the_namespace_that_is_asked_about() -> None:
+    ref = {"kind": "Job", "name": "resnet"}
+    mine, other = (
+        StoredTrainingJob(ObjectMeta(name="job-resnet", namespace=space), spec={"workloadRef": ref})
+        for space in ("team", "other")
+    )
+    assert named("resnet", "team", [mine, other]) is mine
+    assert named("Job/other/resnet", "team", [mine, other]) is other
+    with pytest.raises(BadInput, match="is the name of several jobs: use one of TrainingJob/team"):
+        named("job/resnet", None, [mine, other])

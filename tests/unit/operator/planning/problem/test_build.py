@@ -75,6 +75,20 @@ def test_a_queue_that_is_not_there_is_reported() -> None:
     assert hold.message == "there is no JobQueue research: create it, or change spec.queue"
 
 
+def test_whoever_labelled_a_workload_is_told_which_label_to_change() -> None:
+    job = a_training_job("job-train", queue="research")
+    job["spec"]["workloadRef"] = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": "train",
+        "uid": "uid-Job-train",
+        "gpuResource": "nvidia.com/gpu",
+    }
+    (view,) = seen(job).jobs
+    assert view.refusal is not None
+    assert view.refusal.message.endswith("create it, or change the label plimsoll.dev/queue")
+
+
 def test_a_priority_class_that_is_not_there_is_reported() -> None:
     hold = the_hold(a_training_job("j", priorityClassName="high"))
     assert (hold.reason, hold.inadmissible) == (Reason.PRIORITY_CLASS_NOT_FOUND, True)
