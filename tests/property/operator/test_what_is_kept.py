@@ -28,6 +28,7 @@ from support.objects.job_manifests import (
     a_queue,
     a_training_job,
     an_inference_job,
+    without_speeds,
 )
 
 TURNS = 14
@@ -59,9 +60,11 @@ class Life:
                 lambda: self.add_node(number),
                 lambda: self.add_job(number),
                 lambda: self.cluster.apply(a_queue("owner", guaranteed=self.rng.randint(0, 6))),
-                lambda: self.cluster.apply(a_pool("all", {"type": "kwok"})),
+                self.change_pool,
                 lambda: self.cluster.classes.pop("high", None),
                 self.change_node,
+                self.change_devices,
+                self.change_labels,
                 self.remove_something,
                 self.change_foreign_pod,
                 self.report,
@@ -88,7 +91,8 @@ class Life:
             self.cluster.apply(an_inference_job(name, loads={H100: 1}, role=role, **spec))
         else:
             rates, least = {H100: 2, A100: 1}, rng.randint(1, 3)
-            self.cluster.apply(a_training_job(name, workers=(least, 4), rates=rates, **spec))
+            job = a_training_job(name, workers=(least, 4), rates=rates, **spec)
+            self.cluster.apply(rng.choice((job, job, without_speeds(job))))
 
     def change_node(self) -> None:
         """A node falls silent, comes back, or is cordoned."""
@@ -98,6 +102,33 @@ class Life:
         status = {**node["status"], "conditions": [{**ready, "lastTransitionTime": since}]}
         spec = {"unschedulable": self.rng.random() < 0.3}
         self.cluster.apply({**node, "spec": spec, "status": status})
+
+    def change_devices(self) -> None:
+        """A node's device plugin starts, stops or reports another number."""
+        name = self.rng.choice([*self.cluster.nodes])
+        node, gpus = self.cluster.nodes[name], self.rng.choice((0, 0, 2, 6))
+        offered = {**node["status"]["allocatable"], "nvidia.com/gpu": str(gpus)}
+        if not gpus:
+            del offered["nvidia.com/gpu"]
+        status = {**node["status"], "capacity": offered, "allocatable": offered}
+        self.cluster.apply({**node, "status": status})
+
+    def change_labels(self) -> None:
+        """A node is found to have another product, or loses a label."""
+        name = self.rng.choice([*self.cluster.nodes])
+        node = self.cluster.nodes[name]
+        product = {"nvidia.com/gpu.product": self.rng.choice((H100, A100))}
+        labels = {**node["metadata"]["labels"], **product}
+        if self.rng.random() < 0.3:
+            labels.pop("type", None)
+        self.cluster.apply({**node, "metadata": {**node["metadata"], "labels": labels}})
+
+    def change_pool(self) -> None:
+        """All nodes become a pool, or other terms apply to it."""
+        price = str(self.rng.randint(1, 9))
+        capacity = self.rng.choice(("OnDemand", "Spot"))
+        terms = {"pricePerGPUHour": price, "capacityType": capacity}
+        self.cluster.apply(a_pool("all", {"type": "kwok"}, **terms))
 
     def remove_something(self) -> None:
         names = [uid for uid in self.cluster.resources if "Job/" in uid]
