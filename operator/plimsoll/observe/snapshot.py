@@ -16,7 +16,7 @@ from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.kinds import Job, JobStatus
-from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.conditions import is_over
 from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
@@ -258,7 +258,7 @@ class JobView:
 
     def __post_init__(self) -> None:
         meta, conditions = self.resource.metadata, self.resource.status.conditions
-        ended = any(is_true(conditions, kind) for kind in ("Complete", "Failed"))
+        ended = is_over(conditions)
         name = JobName(f"{self.resource.kind}/{meta.namespace}/{meta.name}")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "uid", meta.uid)

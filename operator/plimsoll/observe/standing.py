@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 
 from plimsoll.api.inference_job import InferenceJobSpec
 from plimsoll.api.kinds import Job
-from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.conditions import is_over
 from plimsoll.api.parts.gang import Workers
 from plimsoll.api.parts.gang_roles import GangRole, replicas_beside
 from plimsoll.api.parts.placement import Admission
@@ -54,7 +54,7 @@ class Standings:
     def of(self, job: Job, access: QueueAccess) -> Standing:
         """How a job stands, by what its spec names and what it was admitted with."""
         refusal = access.refusal(job) or readable(job, lambda: _left_to_kueue(job))
-        if refusal is None or job.status.placement is None or _is_over(job):
+        if refusal is None or job.status.placement is None or is_over(job.status.conditions):
             self._kept.pop(job.metadata.uid, None)
             return Standing(job, access.priority(job.spec.priority_class_name), refusal)
         admission = _admission(job, refusal, access)
@@ -105,10 +105,6 @@ def _admission(job: Job, refusal: Refusal, access: QueueAccess) -> Admission:
         # The API server accepts no pod that names a missing class.
         return admission.model_copy(update={"priority_class_name": None})
     return admission
-
-
-def _is_over(job: Job) -> bool:
-    return any(is_true(job.status.conditions, kind) for kind in ("Complete", "Failed"))
 
 
 def _as_admitted(job: Job, admission: Admission) -> Job:

@@ -59,7 +59,8 @@ def test_fractions_share_a_device_where_a_node_offers_shares(scene: Scene) -> No
     scene.apply(jobs[0])
     status = scene.until(jobs[0], reason="CannotFit")
     assert status["message"] == (
-        "needs 0.25 × Tesla-T4 on one device; no node offers such fractions"
+        "needs 0.25 × Tesla-T4 on one device; no node offers such fractions:"
+        " have device plugins share GPUs"
     )
     scene.add_nodes(shared)
     scene.apply(jobs[1])

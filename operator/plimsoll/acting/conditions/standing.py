@@ -13,7 +13,7 @@ from plimsoll.acting.conditions.conditions import Fact, reported, reported_anew
 from plimsoll.acting.conditions.unreadable import ACCEPTED
 from plimsoll.acting.step import Step
 from plimsoll.api.kinds import JobStatus
-from plimsoll.api.parts.conditions import condition, is_true
+from plimsoll.api.parts.conditions import condition, is_over
 from plimsoll.api.parts.placement import Admission
 from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.snapshot import JobView
@@ -43,8 +43,7 @@ def _again_facts(status: JobStatus) -> tuple[Fact, ...]:
 
 def _runs(status: JobStatus) -> bool:
     """Whether the job has a place and has not ended."""
-    ended = any(is_true(status.conditions, kind) for kind in ("Complete", "Failed"))
-    return status.placement is not None and not ended
+    return status.placement is not None and not is_over(status.conditions)
 
 
 def _admission(view: JobView, status: JobStatus) -> Admission | None:

@@ -44,6 +44,11 @@ def is_true(conditions: Sequence[Condition], kind: str) -> bool:
     return found is not None and found.status == "True"
 
 
+def is_over(conditions: Sequence[Condition]) -> bool:
+    """Whether a job with these conditions has completed or failed for good."""
+    return is_true(conditions, "Complete") or is_true(conditions, "Failed")
+
+
 def with_condition(conditions: Sequence[Condition], news: Condition) -> tuple[Condition, ...]:
     """Return the conditions with one added or replaced in its place.
 

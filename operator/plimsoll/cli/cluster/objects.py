@@ -142,6 +142,11 @@ class JobObject(KubeObject, frozen=True):
         return self.is_true("Complete") or self.is_true("Failed")
 
     @property
+    def place(self) -> Placement | None:
+        """Where it has its GPUs. One that is over has none, though its status says where it was."""
+        return None if self.is_over else self.status.placement
+
+    @property
     def waits(self) -> bool:
         """Whether it wants to run, and has no place."""
         wanted = not self.spec.suspend and self.metadata.deletion_timestamp is None

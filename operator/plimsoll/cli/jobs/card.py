@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from plimsoll.api.inference_job import InferenceJob, LoadStatus, RoleStatus
+from plimsoll.api.parts.conditions import is_over
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.cli.jobs.happenings import happenings
 from plimsoll.cli.jobs.life import Moment, life
@@ -68,13 +69,15 @@ class Card(Line, frozen=True):
     """A job; of `training` and `serving` it has one.
 
     `stands_for` is the workload of another controller whose pods are planned, and `targets` the one
-    that is scaled. Without known prices there is no cost.
+    that is scaled. One that is `over` no longer runs where it did, and costs nothing; without known
+    prices there is no cost either.
     """
 
     job: str
     queue: str
     priority: int | None
     suspended: bool
+    over: bool
     reason: str
     message: str
     place: tuple[Place, ...]
@@ -89,18 +92,19 @@ class Card(Line, frozen=True):
 def card(known: JobObjects) -> Card:
     """The card of a job."""
     job = known.job
-    admission = job.status.admission
+    admission, over = job.status.admission, is_over(job.status.conditions)
     return Card(
         job=title(job),
         queue=job.spec.queue,
         priority=None if admission is None else admission.priority,
         suspended=job.spec.suspend,
+        over=over,
         reason=job.status.reason,
         message=job.status.message,
         place=places_of(job),
         stands_for=stands_for(job),
         targets=scales(job),
-        dollars_per_hour=dollars_per_hour(job, known.pools),
+        dollars_per_hour=None if over else dollars_per_hour(job, known.pools),
         training=_training(job) if isinstance(job, TrainingJob) else None,
         serving=_serving(job, known.pods) if isinstance(job, InferenceJob) else None,
         life=life(job, happenings(job, known.pods, known.events)),
@@ -118,7 +122,7 @@ def _training(job: TrainingJob) -> Training:
         done=_number(progress.done if progress else None),
         saved=_number(progress.saved_done if progress else None),
         rate=_number(progress.rate if progress else None),
-        expected_completion=status.expected_completion,
+        expected_completion=None if is_over(status.conditions) else status.expected_completion,
         speeds=speeds(job, status.speeds),
         restarts=status.restarts,
         gpu_hours_lost=round(lost / _HOUR, 3),

@@ -32,14 +32,14 @@ def _facts(card: Card) -> Iterator[Fact]:
     priority = "" if card.priority is None else f", priority {card.priority}"
     yield "queue", f"{card.queue}{priority}"
     yield "state", ": ".join(filter(None, (card.reason, card.message))) or "not planned yet"
-    if card.suspended:
+    if card.suspended and not card.over:
         yield "suspended", "until it is resumed"
     if card.stands_for:
         yield "stands for", f"{card.stands_for}, whose own controller makes its pods"
     if card.targets:
         yield "scales", card.targets
     if card.place:
-        yield "runs on", spots(card.place)
+        yield "ran on" if card.over else "runs on", spots(card.place)
     if card.training is not None:
         yield from _training(card.training)
     if card.serving is not None:

@@ -38,7 +38,7 @@ def gpus_by_role(job: JobObject) -> Mapping[str, float]:
 
 def gpus_by_node(job: JobObject) -> Counter[str]:
     """The GPUs that a job holds on each node, by its placement, in thousandths."""
-    placement, of_role = job.status.placement, gpus_by_role(job)
+    placement, of_role = job.place, gpus_by_role(job)
     held: Counter[str] = Counter()
     for place in placement.assignments if placement else ():
         milli = round(of_role.get(place.role, 0) * 1000)
@@ -49,7 +49,7 @@ def gpus_by_node(job: JobObject) -> Counter[str]:
 
 def gpus_held(job: JobObject) -> float:
     """The GPUs that a job holds, by its placement."""
-    placement, of_role = job.status.placement, gpus_by_role(job)
+    placement, of_role = job.place, gpus_by_role(job)
     places = placement.assignments if placement else ()
     return total(of_role.get(place.role, 0) for place in places)
 

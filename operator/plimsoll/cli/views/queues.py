@@ -114,7 +114,7 @@ def _unlisted(jobs: Sequence[JobObject]) -> Iterable[Queue]:
             name=name,
             parent="",
             waiting=sum(job.waits for job in own),
-            admitted=sum(job.status.placement is not None for job in own),
+            admitted=sum(job.place is not None for job in own),
             waiting_since=since.get(name),
             shares=tuple(
                 Share(kind, total([milli / 1000])) for kind, milli in sorted(_held(own).items())
@@ -126,7 +126,7 @@ def _held(jobs: Iterable[JobObject]) -> Counter[str]:
     """The GPUs that jobs hold, by type, in thousandths."""
     held: defaultdict[str, int] = defaultdict(int)
     for job in jobs:
-        of_role, placement = gpus_by_role(job), job.status.placement
+        of_role, placement = gpus_by_role(job), job.place
         for place in placement.assignments if placement else ():
             if place.accelerator_type:
                 held[place.accelerator_type] += round(of_role.get(place.role, 0) * 1000)

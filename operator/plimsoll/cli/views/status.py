@@ -98,7 +98,7 @@ def status(known: Known, now: datetime) -> Status:
         policy_is_known=not known.of(PlacementPolicy).missing,
         gpus=gpus_by_type(known, nodes),
         queues=queues(known, now).queues,
-        running=sum(job.status.placement is not None for job in jobs),
+        running=sum(job.place is not None for job in jobs),
         waiting=tuple(waiting(jobs, Priorities(known))),
         closed_nodes=tuple(_closed(nodes)),
         ordered_nodes=tuple(_ordered(known.of(GPUPool).items)),

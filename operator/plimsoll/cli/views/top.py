@@ -148,7 +148,7 @@ def _job(job: JobObject) -> JobNow:
 def _watts(job: JobObject) -> float | None:
     """What its GPUs draw, if that is measured for each role that holds any."""
     measured = {each.role: each.measured_watts for each in job.status.power}
-    of_role, placement = gpus_by_role(job), job.status.placement
+    of_role, placement = gpus_by_role(job), job.place
     held: Counter[str] = Counter()
     for place in placement.assignments if placement else ():
         held[place.role] += round(of_role.get(place.role, 0) * 1000)

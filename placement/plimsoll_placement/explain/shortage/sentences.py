@@ -78,6 +78,8 @@ def _in_one(ask: Ask) -> str:
 
 # What there is
 
+_NO_FRACTIONS = "no node offers such fractions: have device plugins share GPUs"
+
 
 def _by_devices(shortage: Shortage, *, alone: bool) -> str:
     return f"needs {_needed(shortage)}; {_devices_to_be_had(shortage, alone=alone)}"
@@ -88,7 +90,7 @@ def _devices_to_be_had(shortage: Shortage, *, alone: bool) -> str:
     if not nodes.offering:
         return "the cluster has none"
     if not nodes.grants_share:
-        return f"no node offers {'such fractions' if _is_part(ask) else 'whole GPUs'}"
+        return _NO_FRACTIONS if _is_part(ask) else "no node offers whole GPUs"
     most = "the most" if alone else "the most free"
     if ask.pods == 1 and ask.shape.gpu_milli != WHOLE_GPU_MILLI:
         where = "device" if _is_part(ask) else "node"

@@ -167,6 +167,16 @@ def test_a_queue_that_only_jobs_name_is_shown_beside_the_others() -> None:
     assert [each.job for each in order.waiting] == ["TrainingJob/team/train"]
 
 
+def test_a_job_that_is_over_has_no_place_though_its_status_says_where_it_was() -> None:
+    over = placed(conditions=[{"type": "Complete", "status": "True"}])
+    for jobs, places, used in (((over,), 0, ()), ((placed(),), 1, (4.0,))):
+        found = status(known(*jobs), NOW)
+        assert found.running == places
+        [queue] = found.queues
+        assert queue.admitted == places
+        assert tuple(share.used for share in queue.shares) == used
+
+
 def test_who_may_read_nothing_is_told_so() -> None:
     with pytest.raises(UnusableCluster):
         known(hidden=KINDS).require_something()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_queue import JobQueue
 from plimsoll.api.training_job import TrainingJob
@@ -28,7 +29,13 @@ from plimsoll.kube.objects.event import Event, EventSeries, ObjectReference
 from plimsoll.kube.objects.objects import ObjectMeta, OwnerReference, Pod, PodCondition, PodStatus
 from plimsoll.observe.labels import JOB_UID
 from plimsoll_devcluster.gpu_models import A100, H100
-from support.objects.job_manifests import a_queue, a_training_job, an_inference_job, without_speeds
+from support.objects.job_manifests import (
+    a_pool,
+    a_queue,
+    a_training_job,
+    an_inference_job,
+    without_speeds,
+)
 
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
@@ -210,6 +217,25 @@ def test_a_service_shows_its_load_its_level_and_how_long_a_replica_takes() -> No
         "$6.00 an hour",
     ):
         assert part in text
+
+
+def test_a_job_that_is_over_ran_somewhere_and_costs_nothing_more() -> None:
+    place = {"role": "worker", "replica": 0, "nodes": ["n"], "pool": "p", "revision": 1}
+    placement = {
+        "acceleratorType": H100,
+        "pool": "p",
+        "workers": 1,
+        "revision": 1,
+        "assignments": [{**place, "acceleratorType": H100}],
+    }
+    pool = GPUPool.model_validate(a_pool("p", {"pool": "p"}, pricePerGPUHour="2"))
+    over = {"type": "Complete", "status": "True", "reason": "Completed", "message": ""}
+    over |= {"lastTransitionTime": at(1).isoformat()}
+    for conditions, runs, costs in (((), "runs on", True), ((over,), "ran on", False)):
+        job = training(placement=placement, conditions=conditions)
+        text = as_text(card_document(card(JobObjects(job, pools=(pool,)))), Layout())
+        assert f"{runs} " in text
+        assert ("an hour" in text) is costs
 
 
 def test_what_others_wrote_moves_no_terminal() -> None:

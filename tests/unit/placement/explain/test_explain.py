@@ -223,7 +223,10 @@ def test_part_of_a_gpu_is_not_to_be_had_where_only_whole_ones_are() -> None:
     problem = a_problem(some_nodes(1), [waiting(a_role(gpu_milli=250))])
     assert explained(problem, {}) == (
         "CannotFit",
-        "needs 0.25 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such fractions",
+        (
+            "needs 0.25 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such fractions:"
+            " have device plugins share GPUs"
+        ),
     )
 
 

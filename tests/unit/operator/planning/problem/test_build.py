@@ -149,7 +149,10 @@ def test_a_job_whose_pods_would_not_start_waits_a_while_or_until_it_changes(
             a_training_job("j", gpus="0.5"),
             [],
             "CannotFit",
-            "needs 0.5 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such fractions",
+            (
+                "needs 0.5 × NVIDIA-H100-80GB-HBM3 on one device; no node offers such fractions:"
+                " have device plugins share GPUs"
+            ),
         ),
         (
             a_training_job("j", gpus=8),
