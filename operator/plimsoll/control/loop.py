@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -26,7 +27,7 @@ from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.plan_inputs import PlanInputs
 from plimsoll.control.procurement import Procurement
-from plimsoll.control.recheck import Recheck
+from plimsoll.control.recheck import Recheck, RecheckedPart
 from plimsoll.control.solver import Solver
 from plimsoll.control.turn_cost import TurnPart, counted
 from plimsoll.control.view import View
@@ -181,8 +182,16 @@ class Loop:
                 await self.wake.wait()
         self.wake.clear()
 
+    def _forget(self, differing: AbstractSet[RecheckedPart]) -> None:
+        """Forget what was kept from turn to turn, if that was found to be wrong."""
+        if RecheckedPart.SNAPSHOT in differing:
+            self._observer = Observer()
+        if differing:
+            self._plan_inputs.forget()
+
     async def _turn(self, writer: Writer) -> None:
         self._stuck = writer.stuck()
+        self._forget(self._recheck.take_differing())
         objects, snapshot = self._look()
         self._note(snapshot)
         plan_input = self._plan_input(snapshot, writer)

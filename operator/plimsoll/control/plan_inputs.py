@@ -58,6 +58,11 @@ class PlanInputs:
         self._built = _Built(snapshot, arriving, self._builder.faults.version, found)
         return found
 
+    def forget(self) -> None:
+        """Build the next one from nothing but its snapshot, and what was learned before."""
+        self._built = None
+        self._builder.forget()
+
     def is_new(self, snapshot: Snapshot) -> bool:
         """Whether the last plan input was built for this snapshot, not for an earlier one."""
         return self._built is not None and self._built.snapshot is snapshot

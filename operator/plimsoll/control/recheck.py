@@ -1,7 +1,8 @@
 """Now and then work everything out anew, and compare it with what was kept from turn to turn.
 
 A turn looks only at what has changed. That must come to the same as looking at everything; if it
-ever does not, a metric counts it, and the log says of which job or node.
+ever does not, a metric counts it, the log says of which job or node, and the loop forgets what it
+kept.
 """
 
 import asyncio
@@ -37,6 +38,7 @@ class Recheck:
         self._clock, self._seconds = clock, seconds
         self._begun_at = clock.monotonic()
         self._task: asyncio.Task[None] | None = None
+        self._differing: frozenset[RecheckedPart] = frozenset()
         for part in RecheckedPart:
             metrics.INCREMENTAL_DIFFERENCES.labels(part)
 
@@ -48,21 +50,26 @@ class Recheck:
         if self._clock.monotonic() < self._begun_at + self._seconds:
             return
         self._begun_at = self._clock.monotonic()
-        work = asyncio.to_thread(_compare, objects, snapshot, plan_input)
-        self._task = asyncio.create_task(work)
+        self._task = asyncio.create_task(self._compare(objects, snapshot, plan_input))
         self._task.add_done_callback(lambda task: count_failure("recheck", task))
+
+    def take_differing(self) -> frozenset[RecheckedPart]:
+        """The parts that were found to differ since this was last asked."""
+        found, self._differing = self._differing, frozenset[RecheckedPart]()
+        return found
+
+    async def _compare(self, objects: Objects, snapshot: Snapshot, plan_input: PlanInput) -> None:
+        found = await asyncio.to_thread(lambda: [*differences(objects, snapshot, plan_input)])
+        for part, names in found:
+            metrics.INCREMENTAL_DIFFERENCES.labels(part).inc()
+            _log.error("kept results differ from new ones", part=part, names=names[:_MOST_NAMED])
+            self._differing |= {part}
 
 
 def _is_comparable(objects: Objects, snapshot: Snapshot, plan_input: PlanInput) -> bool:
     """Whether nothing depends on what was seen earlier: a readable version, a maker, a fault."""
     all_are_readable = len(snapshot.nodes) == len(tuple(objects.nodes))
     return all_are_readable and not (snapshot.adopted.workloads or plan_input.faults)
-
-
-def _compare(objects: Objects, snapshot: Snapshot, plan_input: PlanInput) -> None:
-    for part, names in differences(objects, snapshot, plan_input):
-        metrics.INCREMENTAL_DIFFERENCES.labels(part).inc()
-        _log.error("kept results differ from new ones", part=part, names=names[:_MOST_NAMED])
 
 
 def differences(

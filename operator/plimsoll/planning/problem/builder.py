@@ -65,13 +65,18 @@ class ProblemBuilder:
         self.faults = Faults()
         self.relocations, self.reservations = Relocations(), Reservations()
         self.spot_rules = SpotRulesMaker()
+        self._exploration = Exploration()
+        self._counts_completion, self._grace = False, priority_grace(None)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what is only kept because it follows from what was seen, not what was learned."""
         self.feasibilities = Feasibilities()
         self.masks = NodeMasks()
         self.steady = SteadyJobs()
-        self._overheads, self._exploration = Overheads(), Exploration()
+        self._overheads = Overheads()
         self._domain_sizes = DomainSizes(())
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
-        self._counts_completion, self._grace = False, priority_grace(None)
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
         self._jobs: dict[str, tuple[TrainingJob | InferenceJob, Facts, Job]] = {}
         self._dated: dict[str, tuple[Job, Times, Job]] = {}

@@ -10,7 +10,7 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from support.clusters.seen import at, seen, with_pods
-from support.objects.job_manifests import a_training_job
+from support.objects.job_manifests import a_training_job, an_inference_job
 
 RUNS = (fake_node("a"), *with_pods([at(a_training_job("runs"), "a")]))
 
@@ -50,6 +50,19 @@ def test_it_falls_with_the_clock_while_a_job_waits() -> None:
     snapshot = seen(*RUNS, a_training_job("waits", gpus=8))
     first = inputs.of(snapshot, {})
     assert inputs.of(later(snapshot, 1), {}) is not first
+
+
+def test_what_is_kept_wrongly_is_forgotten_when_it_is_said() -> None:
+    builder, snapshot = ProblemBuilder(), seen(*RUNS)
+    inputs = PlanInputs(builder, seconds=15)
+    right = inputs.of(snapshot, {})
+    builder.masks.spot = 0b1
+    refuses = seen(*RUNS, an_inference_job("waits", role={"spot": {"allowed": False}}))
+    wrong = inputs.of(refuses, {})
+    inputs.forget()
+    assert inputs.of(refuses, {}) == PlanInputs(ProblemBuilder(), seconds=15).of(refuses, {})
+    assert inputs.of(refuses, {}).problem != wrong.problem
+    assert inputs.of(snapshot, {}) == right
 
 
 def test_a_fault_of_a_job_is_seen_at_once() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
@@ -173,6 +174,29 @@ def test_a_difference_is_found_and_counted_with_its_name() -> None:
         await asyncio.sleep(2)
         recheck.turn(twin.objects(), snapshot, wrongly)
         await asyncio.sleep(1)
+        assert recheck.take_differing() == {RecheckedPart.PROBLEM}
+        assert not recheck.take_differing()
 
     lived(story)
     assert found_differences() == before + 1
+
+
+def test_what_has_changed_unnoticed_is_seen_after_the_next_comparison() -> None:
+    """As if an event had been lost, or something were kept for too long."""
+
+    async def story(twin: Twin) -> None:
+        twin.apply(gpu_node("node", H100, 8))
+        [node] = twin.objects().nodes
+        true, less = node.status, {**node.status.allocatable, "nvidia.com/gpu": "4"}
+        early = msgspec.structs.replace(true, allocatable=less, capacity=less)
+        msgspec.structs.force_setattr(node, "status", early)
+        twin.apply(a_job("large", gpus=8))
+        key = Key("trainingjobs", "default", "large")
+        await asyncio.sleep(20)
+        msgspec.structs.force_setattr(node, "status", true)
+        await asyncio.sleep(30)
+        assert twin.api.read(key)["status"]["reason"] == "CannotFit"
+        await asyncio.sleep(40)
+        assert twin.api.read(key)["status"]["reason"] == "Running"
+
+    lived(story, TwinTerms(loop=LoopTerms(recheck_seconds=60)))
