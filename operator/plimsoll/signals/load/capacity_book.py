@@ -17,6 +17,7 @@ from plimsoll.api.parts.roles import ANY_SIZE, Role
 from plimsoll.observe.measured.demand import JobDemand, LearnedCapacity, Range, RoleDemand
 from plimsoll.planning.rounding import in_steps
 from plimsoll.planning.serving.replicas import role_status
+from plimsoll.signals.load.foresight.aim import allowed_share
 from plimsoll.signals.load.phases import objectives_of
 from plimsoll_placement.estimate.serving.capacity import (
     BELIEF_SECONDS,
@@ -181,8 +182,7 @@ def latency_share(
 def lateness_of(promised: ServiceLevel, role: str, late: Mapping[str, float]) -> Lateness | None:
     """How many requests missed the role's objective, the worst of several, if known."""
     shares = [late[name] for name in objectives_of(promised, role) if name in late]
-    allowed = 1 - float(promised.attainment_percent) / 100
-    return Lateness(max(shares), allowed) if shares else None
+    return Lateness(max(shares), allowed_share(promised)) if shares else None
 
 
 def _evidence(

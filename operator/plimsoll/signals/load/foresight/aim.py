@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
+from plimsoll.api.parts.load import ServiceLevel
 from plimsoll.api.parts.roles import Role
 from plimsoll.planning.serving.replicas import one_replica
 from plimsoll_placement.estimate.forecast.distribution import Forecast
@@ -12,6 +13,11 @@ from plimsoll_placement.estimate.forecast.distribution import Forecast
 WHOLE_PERCENT: Final = 100.0
 LEAST_ALLOWED: Final = 5e-4
 """A smaller share is kept by the same capacity: so little cannot be told from the past."""
+
+
+def allowed_share(promised: ServiceLevel) -> float:
+    """The share of requests, or of the load, that may miss what is promised."""
+    return max(1 - float(promised.attainment_percent) / WHOLE_PERCENT, LEAST_ALLOWED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +37,8 @@ class Aim:
     def of(cls, job: InferenceJob, role: Role, buckets: Sequence[str]) -> "Aim":
         """The aim for each of a role's loads."""
         fixed = job.spec.load.forecast.quantile
-        missed = 1 - float(job.spec.slo.attainment_percent) / WHOLE_PERCENT
         unit = one_replica(job, role, buckets[0]) if len(buckets) == 1 else 0.0
-        return cls(None if fixed is None else float(fixed), max(missed, LEAST_ALLOWED), unit)
+        return cls(None if fixed is None else float(fixed), allowed_share(job.spec.slo), unit)
 
     def worth(self, loads: Forecast, price: float) -> float:
         """The capacity that is worth its price for one of these loads.

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.load import ServiceLevel
 from plimsoll.observe.measured.demand import BucketDemand, JobDemand, RoleDemand, TypeReading
-from plimsoll.signals.load.capacity_book import CapacityBook, latency_share
+from plimsoll.signals.load.capacity_book import CapacityBook, latency_share, lateness_of
 from plimsoll_devcluster.gpu_models import A100, H100
+from plimsoll_placement.estimate.serving.margin import Lateness
 from support.clusters.seen import NOW, a_demand
 from support.objects.job_manifests import an_inference_job
 
@@ -79,6 +81,15 @@ def test_bursts_that_break_the_promise_are_provided_for_though_most_looks_keep_i
 
 def test_a_promise_that_no_replicas_can_keep_costs_no_more_than_four_times_as_many() -> None:
     assert learned(a_service(h100=2), a_look(4, 9.0, late=1.0), times=600) == {H100: 2.5}
+
+
+def test_who_promises_everything_may_still_come_back_from_a_bad_minute() -> None:
+    everything = ServiceLevel(attainment_percent=Decimal(100))
+    lateness = lateness_of(everything, "server", {})
+    assert lateness is None, "nothing is promised of times"
+    everything = everything.model_copy(update={"time_to_first_token": timedelta(seconds=1)})
+    lateness = lateness_of(everything, "server", {"TimeToFirstToken": 0.0})
+    assert lateness == Lateness(0.0, 0.0005)
 
 
 def test_a_mix_of_types_says_nothing_of_any() -> None:
