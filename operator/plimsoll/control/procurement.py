@@ -22,6 +22,7 @@ from plimsoll.control.giving_back import GivingBack
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.solver import Solver
 from plimsoll.observe.nodes.orders import Way
+from plimsoll.observe.nodes.pool_templates import request_of, template_of, way_of
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -30,11 +31,8 @@ from plimsoll.planning.provisioning.future_nodes import (
     future_nodes,
     hourly_price,
     is_sold,
-    request_of,
     room_for_more,
-    template_of,
     unsold,
-    way_of,
 )
 from plimsoll.planning.provisioning.idle_nodes import in_use
 from plimsoll.planning.provisioning.limits import Limits

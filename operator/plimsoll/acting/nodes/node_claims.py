@@ -14,7 +14,7 @@ from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
 from plimsoll.kube.http.resources import NODE_CLAIMS
 from plimsoll.kube.objects.node_claim import CAPACITY_TYPES
 from plimsoll.naming import shortened
-from plimsoll.planning.provisioning.future_nodes import future_labels
+from plimsoll.observe.nodes.pool_templates import future_labels
 
 _CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
 _REQUIRED: Final = frozenset(

@@ -1,16 +1,17 @@
 """The GPU types that a job may use which names none: those that its template's nodes offer.
 
+Nodes that may be ordered for a pool count as well as those that are there.
 A partition of a GPU is none of them: whoever wants one names it. Nor are GPUs of two vendors
 offered to one job, since its image was built for one of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects.objects import Labels, Node
+from plimsoll.kube.objects.objects import Labels, Node, NodeMeta, NodeSpec
 from plimsoll.observe.assumed.gpu_figures import GpuFigures, figures_of
 from plimsoll.observe.eligibility.eligibility import Constraints
 from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
@@ -19,6 +20,7 @@ from plimsoll.observe.eligibility.selection import Selectors
 from plimsoll.observe.eligibility.steady import SteadyNodes
 from plimsoll.observe.kept import Kept
 from plimsoll.observe.nodes.gpus import Offer, product_names
+from plimsoll.observe.nodes.pool_templates import future_labels, future_taints, product_label
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.observe.views.pools import gpu_type_of
 from plimsoll.observe.whole_numbers import whole_number
@@ -109,7 +111,9 @@ class GpuTypesSeen:
         of_nodes = (_seen(node, view) for node, view in zip(nodes, views, strict=True))
         seen = (tuple((p.metadata.name, p.spec) for p in pools), *of_nodes)
         if seen != self._seen:
-            self._seen, self._types = seen, GpuTypes(nodes, _offers(views, pools))
+            growing = [pool for pool in pools if _may_grow(pool)]
+            offers = _with_future(_offers(views, pools), growing, len(nodes))
+            self._seen, self._types = seen, GpuTypes((*nodes, *map(_future_node, growing)), offers)
         return self._types
 
 
@@ -125,6 +129,33 @@ def _offers(views: Sequence[NodeView], pools: Sequence[GPUPool]) -> Offers:
         names = selectors.matching(view.labels)
         for each in _whole_gpus(view, by_name[names[0]] if names else None):
             found[each] = found.get(each, 0) | 1 << place
+    return found
+
+
+def _may_grow(pool: GPUPool) -> bool:
+    """Whether nodes of whole GPUs could be ordered for a pool, by whomever."""
+    terms, gpu_type = pool.spec.provisioning, pool.spec.gpu_type or _PARTITION
+    return terms is not None and terms.max > 0 and _PARTITION not in gpu_type
+
+
+def _future_node(pool: GPUPool) -> Node:
+    """What templates meet on a node that is ordered for a pool."""
+    labels = {**product_label(pool), **future_labels(pool)}
+    return Node(metadata=NodeMeta(labels=labels), spec=NodeSpec(taints=future_taints(pool)))
+
+
+def _with_future(offers: Offers, growing: Iterable[GPUPool], first: int) -> Offers:
+    """The offers with those of nodes to come, whose places begin with the `first`.
+
+    Of a type that nobody has they are taken for NVIDIA's, as when nodes are bought.
+    """
+    vendors, found = {each.gpu_type: each.vendor for each in offers}, dict(offers)
+    for place, pool in enumerate(growing, first):
+        gpu_type = pool.spec.gpu_type or ""
+        figures = figures_of(gpu_type)
+        memory, speed = (figures.memory_gib * _GIBIBYTE, figures.speed) if figures else (0, None)
+        offer = _Offer(gpu_type, vendors.get(gpu_type, 0), memory, speed)
+        found[offer] = found.get(offer, 0) | 1 << place
     return found
 
 

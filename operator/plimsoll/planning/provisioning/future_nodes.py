@@ -10,11 +10,15 @@ from typing import Final
 import msgspec
 
 from plimsoll.api.gpu_pool import GPUPool, Provisioning
-from plimsoll.api.parts.node_claim_template import NodeClaimTemplate, NodeTaint
-from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
-from plimsoll.kube.objects.objects import Labels, Node, NodeMeta, NodeSpec, NodeStatus, Taint
+from plimsoll.kube.objects.objects import Labels, Node, NodeMeta, NodeSpec, NodeStatus
 from plimsoll.observe.nodes.notices import Availability
 from plimsoll.observe.nodes.orders import Order, Stage, Way
+from plimsoll.observe.nodes.pool_templates import (
+    future_labels,
+    future_taints,
+    product_label,
+    way_of,
+)
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
 from plimsoll.planning.provisioning.start_times import start_time
@@ -27,7 +31,6 @@ after a quarter of an hour."""
 LONGEST_UNHEARD: Final = timedelta(minutes=5)
 """How long cluster-autoscaler may take to accept a request: it looks every few seconds."""
 _GPU: Final = "nvidia.com/gpu"
-_PRODUCT: Final = "nvidia.com/gpu.product"
 _OF_ONE_NODE: Final = frozenset({"kubernetes.io/hostname"})
 _MANY_PODS: Final = 110
 _UNKNOWN_CPU: Final = "1000000"
@@ -139,25 +142,6 @@ def hourly_price(pool: GPUPool) -> Decimal:
     return pool.spec.price_per_gpu_hour * (pool.spec.gpus_per_node or 0)
 
 
-def template_of(pool: GPUPool) -> NodeClaimTemplate | None:
-    """The NodeClaims that are ordered for a pool; None if none are."""
-    terms = pool.spec.provisioning
-    return None if terms is None else terms.node_claim
-
-
-def request_of(pool: GPUPool) -> ProvisioningRequestTemplate | None:
-    """The ProvisioningRequests that are made for a pool; None if none are."""
-    terms = pool.spec.provisioning
-    return None if terms is None else terms.provisioning_request
-
-
-def way_of(pool: GPUPool) -> Way | None:
-    """How a pool's nodes are ordered; None if they are not."""
-    if request_of(pool) is not None:
-        return Way.PROVISIONING_REQUEST
-    return None if template_of(pool) is None else Way.NODE_CLAIM
-
-
 def is_sold(pool: GPUPool, snapshot: Snapshot) -> bool:
     """Whether nodes can be ordered for a pool in this cluster."""
     match way_of(pool):
@@ -173,12 +157,6 @@ def unsold(snapshot: Snapshot) -> frozenset[str]:
     """The pools that say how nodes are ordered, which cannot be done so in this cluster."""
     said = (pool for pool in snapshot.pools if way_of(pool) is not None)
     return frozenset(pool.metadata.name for pool in said if not is_sold(pool, snapshot))
-
-
-def future_labels(pool: GPUPool) -> Mapping[str, str]:
-    """The labels that nodes ordered for a pool are to have."""
-    template = template_of(pool)
-    return {**(template.metadata.labels if template else {}), **pool.spec.node_selector}
 
 
 def seen_amounts(pool: GPUPool, snapshot: Snapshot) -> tuple[Decimal | None, Decimal | None]:
@@ -219,7 +197,7 @@ def _view(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> NodeView:
     amounts = {resource: str(gpus), "cpu": cpu, "memory": memory, "pods": str(_MANY_PODS)}
     node = Node(
         metadata=NodeMeta(labels=_labels(pool, present)),
-        spec=NodeSpec(taints=_taints(pool)),
+        spec=NodeSpec(taints=future_taints(pool)),
         status=NodeStatus(allocatable=amounts),
     )
     return node_view(node, node_offer(node), NOTHING, Availability(open=True, usable=True))
@@ -246,19 +224,7 @@ def _amounts(
 def _labels(pool: GPUPool, present: Sequence[NodeView]) -> Labels:
     """What the pool's nodes have in common, and what is said of those to come."""
     common = _common([node.labels for node in present])
-    product = {} if pool.spec.gpu_type is None else {_PRODUCT: pool.spec.gpu_type}
-    return {**product, **common, **future_labels(pool)}
-
-
-def _taints(pool: GPUPool) -> tuple[Taint, ...]:
-    return tuple(Taint(each.key, each.effect, each.value or "") for each in _stated_taints(pool))
-
-
-def _stated_taints(pool: GPUPool) -> tuple[NodeTaint, ...]:
-    template, request = template_of(pool), request_of(pool)
-    if request is not None:
-        return request.taints
-    return template.spec.taints if template else ()
+    return {**product_label(pool), **common, **future_labels(pool)}
 
 
 def _common(labels: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -23,7 +23,7 @@ from support.clusters.bought_nodes import a_pool_of
 from support.clusters.node_claims import NodeClaims
 from support.clusters.scene import SECONDS, Scene, gpu_limits
 from support.objects.bought_nodes import LABEL
-from support.objects.job_manifests import a_policy, a_training_job
+from support.objects.job_manifests import a_policy, a_training_job, without_speeds
 from support.objects.karpenter import a_node_pool
 from support.programs.cli_runs import run, written
 
@@ -101,6 +101,18 @@ def test_a_gang_that_fits_nowhere_gets_nodes_which_go_when_it_has_gone(
     scene.delete(gang)
     until_given_back(scene)
     assert scene.operator.metric("plimsoll_plans_refused_total") in (None, 0)
+
+
+@pytest.mark.slow
+def test_a_gang_that_names_no_type_gets_nodes_of_one_of_which_there_is_none(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    """It has a place as soon as the nodes' GPUs are reported, which is after they have come."""
+    del claims
+    gang = without_speeds(a_training_job("gang", workers=2, gpus=8))
+    scene.apply(a_pool_of("h100"), gang)
+    assert len({*scene.running(gang).nodes}) == 2
+    assert orders(scene.api) == ["h100-1", "h100-2"]
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """The NodeClaims by which nodes are ordered."""
 
 from plimsoll.acting.nodes.node_claims import next_name, node_claim
-from plimsoll.planning.provisioning.future_nodes import template_of
+from plimsoll.observe.nodes.pool_templates import template_of
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import seen
 from support.objects.bought_nodes import LABEL, NODE_CLASS, a_growing_pool

@@ -1,7 +1,7 @@
 """The ProvisioningRequests by which nodes are ordered, and their PodTemplates."""
 
 from plimsoll.acting.nodes.provisioning_requests import pod_template, provisioning_request
-from plimsoll.planning.provisioning.future_nodes import request_of
+from plimsoll.observe.nodes.pool_templates import request_of
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import seen
 from support.objects.bought_nodes import LABEL, a_node_of, an_autoscaled_pool

@@ -14,6 +14,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4, T4
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, objects_of, seen
+from support.objects.bought_nodes import a_growing_pool
 from support.objects.job_manifests import a_pool, a_template, a_training_job, without_speeds
 
 NODES = (fake_node("h100", H100), fake_node("a100", A100), fake_node("t4", T4))
@@ -42,6 +43,17 @@ def types_of(job: Manifest, *others: Manifest) -> list[str]:
 def rate(job: TrainingJob, gpu_type: str, workers: int = 1) -> float:
     found = next(each for each in job.spec.accelerators if each.type == gpu_type)
     return next(float(p.rate) for p in found.throughput if p.workers == workers)
+
+
+def test_it_may_use_what_could_be_ordered_too() -> None:
+    assert types_of(unknown(), *NODES[1:], a_growing_pool(gpu_type=H100)) == [A100, H100, T4]
+    assert types_of(unknown(), *NODES[1:], a_growing_pool(gpu_type=H100, sells=False)) == [
+        *(A100, H100, T4)
+    ], "somebody else may order them"
+    never = a_growing_pool(gpu_type=H100, most=0)
+    assert types_of(unknown(), *NODES[1:], never) == [A100, T4]
+    large = unknown(gang={"minMemoryPerGPU": "60Gi"})
+    assert types_of(large, *NODES[1:], a_growing_pool(gpu_type=L4)) == [A100]
 
 
 def test_a_job_that_names_no_type_may_use_all_that_there_are() -> None:

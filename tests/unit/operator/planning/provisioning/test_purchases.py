@@ -23,6 +23,8 @@ from plimsoll_placement.solve import solve
 from plimsoll_simulator.inline_solver import InlineSolver
 from support.clusters.seen import seen
 from support.objects.bought_nodes import (
+    LABEL,
+    NODE_CLASS,
     a_claim,
     a_growing_pool,
     a_node_of,
@@ -34,8 +36,10 @@ from support.objects.job_manifests import (
     a_policy,
     a_priority_class,
     a_queue,
+    a_template,
     a_training_job,
     an_inference_job,
+    without_speeds,
 )
 
 NOTHING: Final[Mapping[str, int]] = {}
@@ -75,6 +79,26 @@ def test_a_gang_gets_all_the_nodes_that_it_lacks_or_none() -> None:
     assert bought(a_growing_pool(most=3), gang) == {"h100": 3}
     assert bought(a_growing_pool(most=3), a_node_of("h100", "there"), gang) == {"h100": 2}
     assert bought(a_growing_pool(most=2), gang) == NOTHING
+
+
+def test_a_job_that_names_no_type_gets_nodes_of_a_type_that_nobody_has_yet() -> None:
+    gang = without_speeds(a_training_job("gang", workers=2, gpus=8))
+    assert bought(a_growing_pool(), gang) == {"h100": 2}
+    assert bought(a_growing_pool(), a_node_of("other", "small", gpu_type=L4), gang) == {"h100": 2}
+
+
+def test_it_gets_none_that_its_template_does_not_admit() -> None:
+    elsewhere = a_template(nodeSelector={LABEL: "other"})
+    there = a_template(nodeSelector={LABEL: "h100"})
+    picky, fitting = (
+        without_speeds(a_training_job("gang", gpus=8, template=template))
+        for template in (elsewhere, there)
+    )
+    assert bought(a_growing_pool(), picky) == NOTHING
+    assert bought(a_growing_pool(), fitting) == {"h100": 1}
+    claim = {"spec": {"nodeClassRef": NODE_CLASS, "taints": [{"key": "t", "effect": "NoSchedule"}]}}
+    tainted = a_growing_pool(provisioning={"nodeClaim": claim})
+    assert bought(tainted, fitting) == NOTHING
 
 
 def test_what_is_on_its_way_is_not_bought_again() -> None:
