@@ -32,7 +32,7 @@ def test_what_a_preemption_frees_is_held_until_its_winner_can_start(scene: Scene
         scene.apply(a_priority_class("urgent", 1000), victim)
         scene.running(victim)
         scene.apply(winner)
-        scene.until(victim, reason="Preempted")
+        scene.events(victim, "Preempted")
         pods = scene.pods_of(victim)
         assert len(pods) == 2, "its pods take their time to end"
         scene.apply(third)
@@ -48,7 +48,6 @@ def test_what_a_preemption_frees_is_held_until_its_winner_can_start(scene: Scene
     assert not [there for there in moments if "third" in there]
     assert most_gpus(history) == {"node": 4}
     assert len(scene.status(victim)["disruptionTimes"]) == 1
-    scene.events(victim, "Preempted")
 
 
 def test_a_service_waits_for_the_pods_that_give_way_to_it(scene: Scene) -> None:
