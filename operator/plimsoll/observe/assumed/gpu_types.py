@@ -134,8 +134,9 @@ def _offers(views: Sequence[NodeView], pools: Sequence[GPUPool]) -> Offers:
 
 def _may_grow(pool: GPUPool) -> bool:
     """Whether nodes of whole GPUs could be ordered for a pool, by whomever."""
-    terms, gpu_type = pool.spec.provisioning, pool.spec.gpu_type or _PARTITION
-    return terms is not None and terms.max > 0 and _PARTITION not in gpu_type
+    terms, gpu_type = pool.spec.provisioning, pool.spec.gpu_type
+    is_whole = gpu_type is not None and _PARTITION not in gpu_type
+    return terms is not None and terms.max > 0 and is_whole
 
 
 def _future_node(pool: GPUPool) -> Node:

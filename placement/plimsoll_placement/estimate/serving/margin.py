@@ -3,18 +3,20 @@
 What fits most looks may break the promise in the others: when requests come in bursts, or few
 replicas serve them. So each look changes a factor by how many were late beyond what may be, as in
 adaptive conformal inference (Gibbs and Candès, NeurIPS 2021): in the long run the promised share is
-kept, whatever the reason was, as long as the replicas were not overloaded by what was believed.
+kept whatever makes requests late, as far as the load stays within what is believed.
 """
 
 import math
 from dataclasses import dataclass
 from typing import Final
 
+from plimsoll_placement.estimate.serving.capacity import MOST_CHANGE
+
 STEP_PER_MINUTE = 0.5
 """The logarithm by which a minute changes the factor if all were late and none may be."""
 MOST_LATE = 0.3
 """More than this share counts as this: a single bad minute may have a reason of its own."""
-LEAST, MOST = 1 / 4, 1.25
+LEAST, MOST = 1 / MOST_CHANGE, 1.25
 NEAR = 0.7
 """At less than this share of what is believed, that none was late is no evidence of more."""
 MINUTE: Final = 60.0
