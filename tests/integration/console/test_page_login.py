@@ -36,6 +36,7 @@ def test_a_stranger_is_asked_for_a_token_and_shown_nothing(stranger: Visit) -> N
 
 def test_a_token_signs_in_by_the_keyboard(stranger: Visit, viewer: Asking) -> None:
     stranger.page.goto(stranger.url)
+    expect(stranger.page.get_by_label("Token")).to_be_focused()
     stranger.page.keyboard.insert_text(f" Bearer {viewer.token}\n")
     stranger.page.keyboard.press("Enter")
     expect(stranger.page.get_by_role("status")).to_have_text("Live")

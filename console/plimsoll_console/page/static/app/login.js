@@ -1,5 +1,5 @@
 // Asks for a token.
-import { useEffect, useRef, useState } from "../vendor/hooks.js";
+import { useLayoutEffect, useRef, useState } from "../vendor/hooks.js";
 import { html } from "../parts/html.js";
 import { refusal, signIn } from "../server/session.js";
 import { useSignal } from "../server/signal.js";
@@ -8,7 +8,8 @@ export function Login() {
   const field = useRef(null);
   const [given, keep] = useState("");
   const because = useSignal(refusal);
-  useEffect(() => field.current.focus(), []);
+  // Before it is painted: who sees the field and types at once loses nothing.
+  useLayoutEffect(() => field.current.focus(), []);
   const submit = (event) => {
     event.preventDefault();
     const token = given.trim().replace(/^Bearer\s+/i, "");
