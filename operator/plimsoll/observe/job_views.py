@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from plimsoll.api.kinds import Job
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.adoption.workloads import Adopted
+from plimsoll.observe.assumed.alike import Alike
 from plimsoll.observe.assumed.assumptions import Assumptions
 from plimsoll.observe.assumed.gpu_types import GpuTypes
 from plimsoll.observe.kept import changed, same
@@ -44,6 +45,7 @@ class JobViews:
 
     def __init__(self) -> None:
         self._standings, self._assumptions = Standings(), Assumptions()
+        self._alike = Alike()
         self._first_places = FirstPlaces()
         self._known: dict[str, JobView] = {}
         self._jobs: Sequence[Job] = ()
@@ -62,10 +64,13 @@ class JobViews:
 
     def _each(self, jobs: Sequence[Job], said: Said) -> Iterable[JobView]:
         """The views: the last ones of jobs of which nothing is new."""
+        learned = self._alike.turn_to(jobs)
         before = self._said
         if before is None or _is_all_new(before, said) or len(jobs) != len(self._jobs):
             return (self._view(job, said) for job in jobs)
         news = _news(before, said)
+        if learned:
+            news |= self._alike.uids(learned)
         return (
             view if job is was and view.uid not in news else self._view(job, said)
             for job, was, view in zip(jobs, self._jobs, self._views, strict=True)
@@ -86,7 +91,7 @@ class JobViews:
         if isinstance(resource, TrainingJob):
             resource = self._first_places.of(resource, pods, said.surface)
             written = None if resource is job else job.status
-            resource = self._assumptions.of(resource, said.types)
+            resource = self._assumptions.of(resource, said.types, self._alike.of(uid))
         standing = self._standings.of(resource, said.access)
         report = report_of(resource, pods, said.reports) if said.reports else None
         target = found.target if found else None

@@ -102,7 +102,9 @@ def manifest(
                 "max": WORKER_COUNTS[-1],
                 "allowed": [*WORKER_COUNTS],
                 "gpusPerWorker": 1,
-                "template": {"spec": {"containers": [{"name": "main", "image": "recorded:1"}]}},
+                "template": {
+                    "spec": {"containers": [{"name": "main", "image": f"{arrival.application}:1"}]}
+                },
             },
             "accelerators": accelerators if states_speeds else [],
             "batch": {

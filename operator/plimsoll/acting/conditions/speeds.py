@@ -46,4 +46,6 @@ def speeds_of(job: TrainingJob) -> tuple[GpuSpeed, ...]:
 def _basis(job: TrainingJob, accelerator: Accelerator) -> SpeedBasis:
     if any(each.type == accelerator.type for each in job.status.measured):
         return "Measured"
+    if accelerator.is_learned:
+        return "Learned"
     return "Assumed" if accelerator.is_assumed else "Stated"

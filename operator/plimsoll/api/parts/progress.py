@@ -63,7 +63,7 @@ class MeasuredRate(ApiModel):
     """Seconds measured; the longer, the steadier."""
 
 
-SpeedBasis = Literal["Assumed", "Stated", "Measured"]
+SpeedBasis = Literal["Assumed", "Learned", "Stated", "Measured"]
 
 
 class GpuSpeed(ApiModel):
@@ -74,7 +74,8 @@ class GpuSpeed(ApiModel):
     percent: Percent
     """Its rate with the fewest workers, in percent of that on the fastest type."""
     basis: SpeedBasis
-    """What that rests on: published figures of the GPU, the spec, or what workers reported."""
+    """What that rests on: published figures of the GPU, what jobs of the same program reported, the
+    spec, or what its own workers did."""
 
 
 class Notice(ApiModel):

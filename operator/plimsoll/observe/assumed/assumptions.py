@@ -1,8 +1,9 @@
 """Fill in how fast a job is where its spec leaves that out.
 
-Speeds by GPU type are in proportion to published figures (`gpu_figures.py`), and each doubling of
-the workers brings a little less than the last. Their unit follows from what the job states of other
-types, or from what it has reported; before that, only ratios mean anything.
+Speeds by GPU type are those that jobs of the same program have measured (`alike.py`), otherwise in
+proportion to published figures (`gpu_figures.py`), and each doubling of the workers brings a little
+less than the last. Their unit follows from what the job states of other types, or from what it has
+reported, or from what those jobs have; before that, only ratios mean anything.
 
 Plans see the filled job as one that states these rates, so what is measured corrects them.
 """
@@ -19,15 +20,15 @@ from plimsoll.api.parts.gang import (
     MOST_TYPES,
     Accelerator,
     AssumedAccelerator,
+    LearnedAccelerator,
     ThroughputPoint,
     Workers,
 )
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.assumed.alike import Learned
 from plimsoll.observe.assumed.gpu_types import GpuTypes
+from plimsoll.observe.assumed.scaling import GROWTH, scaled
 from plimsoll.observe.readable import readable
-
-GROWTH: Final = 0.9
-"""The rate grows with this power of the workers: a doubling brings 1.87 times the rate."""
 
 _LEAST_RATE: Final = 1e-200
 
@@ -40,16 +41,20 @@ def leaves_out_speeds(job: TrainingJob) -> bool:
     return not job.spec.accelerators or any(not e.throughput for e in job.spec.accelerators)
 
 
-def with_assumptions(job: TrainingJob, types: GpuTypes) -> TrainingJob:
-    """The job with a rate for each GPU type that it may use; the same object if it states all."""
+def with_assumptions(job: TrainingJob, types: GpuTypes, learned: Learned) -> TrainingJob:
+    """The job with a rate for each GPU type that it may use; the same object if it states all.
+
+    `learned`: what jobs that run the same program have measured.
+    """
     if not leaves_out_speeds(job):
         return job
-    named = job.spec.accelerators or tuple(map(_named, _types_of(job, types)))
-    speeds = _speeds([each.type for each in named], types)
+    named = job.spec.accelerators or tuple(map(_named, _types_of(job, types, learned)))
+    speeds = _speeds(job, [each.type for each in named], types, learned)
     curves = {each.type: _curve(job, speeds[each.type]) for each in named}
     unit = _unit(job, curves)
     filled = tuple(
-        each if each.throughput else _assumed(each, curves[each.type], unit) for each in named
+        each if each.throughput else _assumed(each, curves[each.type], unit, learned)
+        for each in named
     )
     return job.model_copy(update={"spec": job.spec.model_copy(update={"accelerators": filled})})
 
@@ -60,6 +65,7 @@ class _Filled:
 
     job: TrainingJob
     types: GpuTypes
+    learned: Learned
     filled: TrainingJob
 
 
@@ -69,13 +75,22 @@ class Assumptions:
     def __init__(self) -> None:
         self._known: dict[str, _Filled] = {}
 
-    def of(self, job: TrainingJob, types: GpuTypes) -> TrainingJob:
-        """The job as planned."""
+    def of(self, job: TrainingJob, types: GpuTypes, learned: Learned) -> TrainingJob:
+        """The job as planned; see `with_assumptions`."""
         known = self._known.get(job.metadata.uid)
-        if known is not None and known.job is job and known.types is types:
+        if known is None:
+            filled = _filled_anew(job, types, learned)
+        elif known.types is not types or known.learned is not learned:
+            filled = _filled_anew(job, types, learned)
+            if known.job is job and known.filled == filled:
+                filled = known.filled
+        elif known.job is job:
             return known.filled
-        filled = _filled_anew(job, types, known)
-        self._known[job.metadata.uid] = _Filled(job, types, filled)
+        elif _follows_from_the_same(known.job, job):
+            filled = _with_spec_of(known, job)
+        else:
+            filled = _filled_anew(job, types, learned)
+        self._known[job.metadata.uid] = _Filled(job, types, learned, filled)
         return filled
 
     def forget_others(self, uids: AbstractSet[str]) -> None:
@@ -83,14 +98,14 @@ class Assumptions:
         self._known = {uid: known for uid, known in self._known.items() if uid in uids}
 
 
-def _filled_anew(job: TrainingJob, types: GpuTypes, known: _Filled | None) -> TrainingJob:
-    """The job as planned; as far as it is what it was, it is the same objects."""
-    if known is not None and known.types is types and _follows_from_the_same(known.job, job):
-        says_all = known.filled is known.job
-        return job if says_all else job.model_copy(update={"spec": known.filled.spec})
-    filled = readable(job, lambda: with_assumptions(job, types)) or job
-    is_as_before = known is not None and known.job is job and known.filled == filled
-    return known.filled if known is not None and is_as_before else filled
+def _filled_anew(job: TrainingJob, types: GpuTypes, learned: Learned) -> TrainingJob:
+    return readable(job, lambda: with_assumptions(job, types, learned)) or job
+
+
+def _with_spec_of(known: _Filled, job: TrainingJob) -> TrainingJob:
+    """The job with the same rates as before, and the same objects for them."""
+    says_all = known.filled is known.job
+    return job if says_all else job.model_copy(update={"spec": known.filled.spec})
 
 
 def _follows_from_the_same(old: TrainingJob, new: TrainingJob) -> bool:
@@ -104,13 +119,13 @@ def _follows_from_the_same(old: TrainingJob, new: TrainingJob) -> bool:
     )
 
 
-def _types_of(job: TrainingJob, types: GpuTypes) -> tuple[str, ...]:
+def _types_of(job: TrainingJob, types: GpuTypes, learned: Learned) -> tuple[str, ...]:
     """The types that a job may use: where it is and was, so that these stay, then the fastest."""
     placement = job.status.placement
     tried = [placement.accelerator_type] if placement is not None else []
     tried += [each.type for each in job.status.measured]
     admitted = types.admitted(job)
-    speeds = _speeds(admitted, types)
+    speeds = _speeds(job, admitted, types, learned)
     fastest = sorted(admitted, key=lambda kind: (-speeds[kind], kind))
     found = dict.fromkeys((*tried, *fastest))
     return tuple(sorted([*found][:MOST_TYPES])) or (types.lacking(job),)
@@ -121,11 +136,29 @@ def _named(gpu_type: str) -> Accelerator:
     return Accelerator.model_construct(type=gpu_type)
 
 
-def _speeds(kinds: Sequence[str], types: GpuTypes) -> dict[str, float]:
-    """How fast one GPU of each type is; one of which nothing is published is like the others."""
+def _speeds(
+    job: TrainingJob, kinds: Sequence[str], types: GpuTypes, learned: Learned
+) -> dict[str, float]:
+    """How fast one GPU of each type is.
+
+    As the program's jobs have measured, on others by published figures in proportion; one of which
+    nothing is published is like the others.
+    """
     known = {kind: speed for kind in kinds if (speed := types.speed(kind)) is not None}
     usual = median(known.values()) if known else 1.0
-    return {kind: known.get(kind, usual) for kind in kinds}
+    published = {kind: known.get(kind, usual) for kind in kinds}
+    if not learned:
+        return published
+    # Measured by one worker; what the figures say is of so many workers as the job has at least.
+    per_worker = float(job.spec.workers.gpus_per_worker) * job.spec.workers.min ** (1 - GROWTH)
+    measured = {kind: rate / per_worker for kind, rate in learned.items()}
+    ratios = [speed / _published(types, kind, usual) for kind, speed in measured.items()]
+    factor = geometric_mean(ratios)
+    return {kind: measured.get(kind, speed * factor) for kind, speed in published.items()}
+
+
+def _published(types: GpuTypes, kind: str, usual: float) -> float:
+    return types.speed(kind) or usual
 
 
 def _curve(job: TrainingJob, speed: float) -> Curve:
@@ -135,7 +168,7 @@ def _curve(job: TrainingJob, speed: float) -> Curve:
     """
     workers, gpus = job.spec.workers, float(job.spec.workers.gpus_per_worker)
     counts = [workers.min] if job.spec.batch is not None else [*_doublings(workers)]
-    return {n: speed * gpus * workers.min * (n / workers.min) ** GROWTH for n in counts}
+    return {n: speed * gpus * workers.min * scaled(n / workers.min) for n in counts}
 
 
 def _doublings(workers: Workers) -> Iterator[int]:
@@ -165,14 +198,17 @@ def _unit(job: TrainingJob, curves: Mapping[str, Curve]) -> float:
 
 def _at(curve: Curve, workers: int) -> float:
     least = min(curve)
-    return curve[least] * (workers / least) ** GROWTH
+    return curve[least] * scaled(workers / least)
 
 
-def _assumed(accelerator: Accelerator, curve: Curve, unit: float) -> AssumedAccelerator:
+def _assumed(
+    accelerator: Accelerator, curve: Curve, unit: float, learned: Learned
+) -> AssumedAccelerator:
+    of_kind = LearnedAccelerator if accelerator.type in learned else AssumedAccelerator
     points = tuple(
         ThroughputPoint(workers=count, rate=_rate(rate * unit)) for count, rate in curve.items()
     )
-    return AssumedAccelerator.model_construct(
+    return of_kind.model_construct(
         type=accelerator.type, throughput=points, max_local_batch=accelerator.max_local_batch
     )
 

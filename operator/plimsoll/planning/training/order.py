@@ -17,7 +17,7 @@ from plimsoll.api.parts.gang_roles import replicas_beside
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.training.expected_end import seconds_left
-from plimsoll.planning.training.rates import stated_rates
+from plimsoll.planning.training.rates import stated_rates, states_its_unit
 from plimsoll.remembered import once_for_each
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
 from plimsoll_placement.model import JobName as SolverName
@@ -43,9 +43,10 @@ about as late whenever it starts."""
 def stated_seconds(job: TrainingJob) -> float | None:
     """How long all of a job's work takes at its least size by its spec; None if that does not say.
 
-    Measurements are left out: the order of jobs is not to change with every report.
+    Its own measurements are left out: the order of jobs is not to change with every report. What
+    jobs of the same program have measured changes seldom.
     """
-    if job.spec.work is None or all(each.is_assumed for each in job.spec.accelerators):
+    if job.spec.work is None or not states_its_unit(job):
         return None
     best = max(stated_rates(job, (job.spec.workers.counts[0],)).values(), default=0.0)
     return float(job.spec.work.amount) / best if best > 0 else None

@@ -114,7 +114,12 @@ def _expected(job: TrainingJob, wanted: AbstractSet[int]) -> dict[Size, float]:
 
 def knows_its_unit(job: TrainingJob) -> bool:
     """Whether rates are in units of the job's work; otherwise only their ratios mean anything."""
-    return not all(e.is_assumed for e in job.spec.accelerators) or bool(measured_rates(job))
+    return states_its_unit(job) or bool(measured_rates(job))
+
+
+def states_its_unit(job: TrainingJob) -> bool:
+    """The same before anything of its own was measured."""
+    return any(each.is_learned or not each.is_assumed for each in job.spec.accelerators)
 
 
 @once_for_each
@@ -176,8 +181,8 @@ def _at_present_noise(job: TrainingJob, terms: GoodputTerms, run: Run) -> Run:
 
 
 def type_deviation(job: TrainingJob) -> float:
-    """How far rates on a GPU type may be off, in logarithms: more where nobody stated any."""
-    assumed = any(each.is_assumed for each in job.spec.accelerators)
+    """How far rates on a GPU type may be off, in logarithms: more where nobody knows any."""
+    assumed = any(each.is_assumed and not each.is_learned for each in job.spec.accelerators)
     return BY_ASSUMED_TYPE if assumed else BY_TYPE
 
 

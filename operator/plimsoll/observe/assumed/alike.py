@@ -1,0 +1,161 @@
+"""What jobs that run the same program have measured: a better guess than what GPUs' figures say.
+
+A program is submitted many times. Jobs of one namespace run the same one if their workers are
+alike, or if they bear the same label `plimsoll.dev/program`. Nobody learns from others' namespaces:
+what a job reports costs at most those who wrote it.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from statistics import median_low
+from typing import Final
+
+import msgspec
+
+from plimsoll.api.kinds import Job
+from plimsoll.api.parts.progress import MeasuredRate
+from plimsoll.api.training_job import TrainingJob, TrainingJobSpec
+from plimsoll.observe.assumed.scaling import scaled
+from plimsoll.observe.labels import PROGRAM
+from plimsoll.observe.readable import readable
+from plimsoll.remembered import once_for_each
+
+_STEPS_TO_DOUBLE: Final = 10
+"""What is learned goes in steps of 7 %, so that not every report changes what is expected."""
+_FEWEST: Final = 2
+"""So many jobs must run a program before one learns of the others."""
+_LONG_ENOUGH: Final = 60
+"""Seconds of a run by which others may learn."""
+
+Program = tuple[object, ...]
+"""What jobs of the same program have in common."""
+
+Learned = Mapping[str, float]
+"""The rate of a program with one worker by GPU type, in units of its jobs' work per second."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The jobs of a program, what each has measured, and what follows."""
+
+    members: dict[str, Learned] = field(default_factory=dict[str, Learned])
+    learned: Learned = field(default_factory=dict[str, float])
+
+
+class Alike:
+    """What the jobs of each program have measured, one snapshot after the other."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Program, _Group] = {}
+        self._known: dict[str, tuple[TrainingJob, Program]] = {}
+
+    def turn_to(self, jobs: Sequence[Job]) -> AbstractSet[Program]:
+        """Learn from these jobs, and from no others; the programs of which other is known now."""
+        before, touched = self._known, set[Program]()
+        self._known = {}
+        for job in jobs:
+            if not isinstance(job, TrainingJob):
+                continue
+            uid = job.metadata.uid
+            known = before.pop(uid, None)
+            if known is None or known[0] is not job:
+                known = self._known_anew(job, known, touched)
+            self._known[uid] = known
+        for uid, (_, program) in before.items():
+            del self._groups[program].members[uid]
+            touched.add(program)
+        return {program for program in touched if self._has_learned(program)}
+
+    def of(self, uid: str) -> Learned:
+        """What is known of the program of a job; the same object while it is the same."""
+        return self._groups[self._known[uid][1]].learned
+
+    def uids(self, programs: AbstractSet[Program]) -> AbstractSet[str]:
+        """The jobs that run these."""
+        return {uid for program in programs for uid in self._groups[program].members}
+
+    def _known_anew(
+        self, job: TrainingJob, known: tuple[TrainingJob, Program] | None, touched: set[Program]
+    ) -> tuple[TrainingJob, Program]:
+        uid = job.metadata.uid
+        # One whose program cannot be read runs it alone.
+        program = readable(job, lambda: _program(job)) or (uid,)
+        if known is not None and known[1] != program:
+            del self._groups[known[1]].members[uid]
+            touched.add(known[1])
+        members = self._groups.setdefault(program, _Group()).members
+        measured = readable(job, lambda: _measured(job)) or {}
+        if members.get(uid) != measured:
+            members[uid] = measured
+            touched.add(program)
+        return job, program
+
+    def _has_learned(self, program: Program) -> bool:
+        group = self._groups[program]
+        if not group.members:
+            del self._groups[program]
+            return False
+        are_several = len(group.members) >= _FEWEST
+        learned = _learned(group.members.values() if are_several else ())
+        is_new = learned != group.learned
+        if is_new:
+            group.learned = learned
+        return is_new
+
+
+def _program(job: TrainingJob) -> Program:
+    """What a job has in common with those that run the same, and count their work alike."""
+    spec = job.spec
+    unit = spec.work.unit if spec.work is not None else None
+    batch = spec.batch.size if spec.batch is not None else None
+    named = job.metadata.labels.get(PROGRAM)
+    what = ("", named) if named else (_workers(spec),)
+    return job.metadata.namespace, *what, spec.workers.gpus_per_worker, unit, batch
+
+
+@once_for_each
+def _workers(spec: TrainingJobSpec) -> bytes:
+    """The workers' pods as written."""
+    return msgspec.json.encode(spec.workers.template.wire(), order="deterministic")
+
+
+def _measured(job: TrainingJob) -> Learned:
+    """What a job has measured on each type, as if one worker had.
+
+    The fewest workers with the smallest batch say most of that, if they ran for long enough.
+    """
+    found: dict[str, MeasuredRate] = {}
+    for each in sorted(job.status.measured, key=_says_less):
+        if each.rate > 0:
+            found.setdefault(each.type, each)
+    return {kind: _rounded(_of_one(job, each)) for kind, each in found.items()}
+
+
+def _says_less(measured: MeasuredRate) -> tuple[bool, int, int, int]:
+    is_short = measured.seconds < _LONG_ENOUGH
+    return is_short, measured.workers, measured.batch or 0, -measured.seconds
+
+
+def _of_one(job: TrainingJob, measured: MeasuredRate) -> float:
+    """The rate that one worker would have, without what a larger batch is worth of late."""
+    rate = float(measured.rate)
+    counts_samples = job.spec.work is not None and job.spec.work.unit == "samples"
+    if counts_samples and measured.batch and measured.step_seconds:
+        rate = measured.batch / float(measured.step_seconds)
+    return rate / scaled(measured.workers)
+
+
+def _rounded(rate: float) -> float:
+    return 2.0 ** (round(math.log2(rate) * _STEPS_TO_DOUBLE) / _STEPS_TO_DOUBLE)
+
+
+def _learned(members: Iterable[Learned]) -> Learned:
+    """The median of what the jobs have measured, so that a single one says little."""
+    by_type = defaultdict[str, list[float]](list)
+    for measured in members:
+        for kind, rate in measured.items():
+            by_type[kind].append(rate)
+    return {kind: median_low(rates) for kind, rates in by_type.items()}
