@@ -126,15 +126,3 @@ class Accelerator(ApiModel):
     """Whether the rates are not stated."""
     is_learned: ClassVar[bool] = False
     """Whether they are those of jobs that run the same program."""
-
-
-class AssumedAccelerator(Accelerator):
-    """The same with assumed rates; never written by anyone."""
-
-    is_assumed: ClassVar[bool] = True
-
-
-class LearnedAccelerator(AssumedAccelerator):
-    """The same with rates that jobs of the same program have measured."""
-
-    is_learned: ClassVar[bool] = True

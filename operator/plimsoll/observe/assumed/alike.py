@@ -7,9 +7,10 @@ what a job reports costs at most those who wrote it.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from decimal import Decimal
 from statistics import median_low
 from typing import Final
 
@@ -29,20 +30,54 @@ _FEWEST: Final = 2
 """So many jobs must run a program before one learns of the others."""
 _LONG_ENOUGH: Final = 60
 """Seconds of a run by which others may learn."""
+_MOST_STEPS: Final = 32
+"""Steps that are learned of on one GPU type."""
 
 Program = tuple[object, ...]
 """What jobs of the same program have in common."""
 
-Learned = Mapping[str, float]
+Rates = Mapping[str, float]
 """The rate of a program with one worker by GPU type, in units of its jobs' work per second."""
+
+_What = tuple[str, int, bool, int, int]
+"""A GPU type, the workers, whether they are on several nodes, passes, doublings of the batch."""
+Steps = Mapping[_What, MeasuredRate]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What is known of a program.
+
+    `steps`: how long they took at some sizes with some batches, by GPU type; the rates in it say
+    nothing.
+    """
+
+    rates: Rates = field(default_factory=dict[str, float])
+    steps: Mapping[str, tuple[MeasuredRate, ...]] = field(
+        default_factory=dict[str, tuple[MeasuredRate, ...]]
+    )
+
+
+NOTHING: Final = Learned()
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What one job has measured."""
+
+    rates: Rates
+    steps: Steps
+
+
+_NOTHING: Final = _Seen({}, {})
 
 
 @dataclass(slots=True)
 class _Group:
     """The jobs of a program, what each has measured, and what follows."""
 
-    members: dict[str, Learned] = field(default_factory=dict[str, Learned])
-    learned: Learned = field(default_factory=dict[str, float])
+    members: dict[str, _Seen] = field(default_factory=dict[str, _Seen])
+    learned: Learned = NOTHING
 
 
 class Alike:
@@ -87,7 +122,7 @@ class Alike:
             del self._groups[known[1]].members[uid]
             touched.add(known[1])
         members = self._groups.setdefault(program, _Group()).members
-        measured = readable(job, lambda: _measured(job)) or {}
+        measured = readable(job, lambda: _seen(job)) or _NOTHING
         if members.get(uid) != measured:
             members[uid] = measured
             touched.add(program)
@@ -99,7 +134,7 @@ class Alike:
             del self._groups[program]
             return False
         are_several = len(group.members) >= _FEWEST
-        learned = _learned(group.members.values() if are_several else ())
+        learned = _learned(group.members.values()) if are_several else NOTHING
         is_new = learned != group.learned
         if is_new:
             group.learned = learned
@@ -122,16 +157,31 @@ def _workers(spec: TrainingJobSpec) -> bytes:
     return msgspec.json.encode(spec.workers.template.wire(), order="deterministic")
 
 
-def _measured(job: TrainingJob) -> Learned:
-    """What a job has measured on each type, as if one worker had.
+def _seen(job: TrainingJob) -> _Seen:
+    """What a job has measured on each type, as if one worker had, and the steps that it took.
 
-    The fewest workers with the smallest batch say most of that, if they ran for long enough.
+    The fewest workers with the smallest batch say most of a rate, if they ran for long enough.
     """
     found: dict[str, MeasuredRate] = {}
+    steps: dict[_What, MeasuredRate] = {}
     for each in sorted(job.status.measured, key=_says_less):
         if each.rate > 0:
             found.setdefault(each.type, each)
-    return {kind: _rounded(_of_one(job, each)) for kind, each in found.items()}
+            if each.seconds >= _LONG_ENOUGH and each.batch and each.step_seconds:
+                steps.setdefault(_what(each, each.batch), _step(each, float(each.step_seconds)))
+    return _Seen({kind: _rounded(_of_one(job, each)) for kind, each in found.items()}, steps)
+
+
+def _what(measured: MeasuredRate, batch: int) -> _What:
+    on_several = (measured.nodes or 1) > 1
+    passes = measured.accumulation or 1
+    return measured.type, measured.workers, on_several, passes, batch.bit_length()
+
+
+def _step(measured: MeasuredRate, seconds: float) -> MeasuredRate:
+    """How long a step took, and nothing that changes with each report."""
+    news = {"step_seconds": Decimal(_rounded(seconds)), "rate": Decimal(1), "seconds": _LONG_ENOUGH}
+    return measured.model_copy(update=news)
 
 
 def _says_less(measured: MeasuredRate) -> tuple[bool, int, int, int]:
@@ -148,14 +198,31 @@ def _of_one(job: TrainingJob, measured: MeasuredRate) -> float:
     return rate / scaled(measured.workers)
 
 
-def _rounded(rate: float) -> float:
-    return 2.0 ** (round(math.log2(rate) * _STEPS_TO_DOUBLE) / _STEPS_TO_DOUBLE)
+def _rounded(amount: float) -> float:
+    return 2.0 ** (round(math.log2(amount) * _STEPS_TO_DOUBLE) / _STEPS_TO_DOUBLE)
 
 
-def _learned(members: Iterable[Learned]) -> Learned:
+def _learned(members: Collection[_Seen]) -> Learned:
     """The median of what the jobs have measured, so that a single one says little."""
-    by_type = defaultdict[str, list[float]](list)
-    for measured in members:
-        for kind, rate in measured.items():
-            by_type[kind].append(rate)
-    return {kind: median_low(rates) for kind, rates in by_type.items()}
+    rates = defaultdict[str, list[float]](list)
+    steps = defaultdict[_What, list[MeasuredRate]](list)
+    for member in members:
+        for kind, rate in member.rates.items():
+            rates[kind].append(rate)
+        for what, step in member.steps.items():
+            steps[what].append(step)
+    return Learned({kind: median_low(of) for kind, of in rates.items()}, _usual(steps))
+
+
+def _usual(steps: Mapping[_What, list[MeasuredRate]]) -> Mapping[str, tuple[MeasuredRate, ...]]:
+    """Of each type the steps that most jobs took, each of the median duration of its samples."""
+    found = defaultdict[str, list[MeasuredRate]](list)
+    for what, of in sorted(steps.items(), key=lambda item: (-len(item[1]), item[0])):
+        if len(found[what[0]]) < _MOST_STEPS:
+            found[what[0]].append(sorted(of, key=_sample_seconds)[(len(of) - 1) // 2])
+    return {kind: tuple(of) for kind, of in found.items()}
+
+
+def _sample_seconds(step: MeasuredRate) -> tuple[float, int]:
+    batch = step.batch or 1
+    return float(step.step_seconds or 0) / batch, batch

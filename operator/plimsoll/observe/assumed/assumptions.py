@@ -16,11 +16,10 @@ from decimal import Decimal
 from statistics import geometric_mean, median
 from typing import Final
 
+from plimsoll.api.parts.assumed_accelerators import AssumedAccelerator, LearnedAccelerator
 from plimsoll.api.parts.gang import (
     MOST_TYPES,
     Accelerator,
-    AssumedAccelerator,
-    LearnedAccelerator,
     ThroughputPoint,
     Workers,
 )
@@ -147,11 +146,11 @@ def _speeds(
     known = {kind: speed for kind in kinds if (speed := types.speed(kind)) is not None}
     usual = median(known.values()) if known else 1.0
     published = {kind: known.get(kind, usual) for kind in kinds}
-    if not learned:
+    if not learned.rates:
         return published
     # Measured by one worker; what the figures say is of so many workers as the job has at least.
     per_worker = float(job.spec.workers.gpus_per_worker) * job.spec.workers.min ** (1 - GROWTH)
-    measured = {kind: rate / per_worker for kind, rate in learned.items()}
+    measured = {kind: rate / per_worker for kind, rate in learned.rates.items()}
     ratios = [speed / _published(types, kind, usual) for kind, speed in measured.items()]
     factor = geometric_mean(ratios)
     return {kind: measured.get(kind, speed * factor) for kind, speed in published.items()}
@@ -204,12 +203,17 @@ def _at(curve: Curve, workers: int) -> float:
 def _assumed(
     accelerator: Accelerator, curve: Curve, unit: float, learned: Learned
 ) -> AssumedAccelerator:
-    of_kind = LearnedAccelerator if accelerator.type in learned else AssumedAccelerator
     points = tuple(
         ThroughputPoint(workers=count, rate=_rate(rate * unit)) for count, rate in curve.items()
     )
-    return of_kind.model_construct(
-        type=accelerator.type, throughput=points, max_local_batch=accelerator.max_local_batch
+    kind, most = accelerator.type, accelerator.max_local_batch
+    if kind not in learned.rates:
+        return AssumedAccelerator.model_construct(
+            type=kind, throughput=points, max_local_batch=most
+        )
+    steps = learned.steps.get(kind, ())
+    return LearnedAccelerator.model_construct(
+        type=kind, throughput=points, max_local_batch=most, steps=steps
     )
 
 

@@ -15,7 +15,7 @@ from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.rounding import in_fiftieths
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.goodput import Goodput, GoodputTerms, Run
-from plimsoll.planning.training.step_times import StepTimes
+from plimsoll.planning.training.step_times import StepTimes, learned_steps
 from plimsoll.remembered import once_for_each
 from plimsoll_placement.estimate.throughput.curves import (
     BY_ASSUMED_TYPE,
@@ -94,7 +94,7 @@ def _as_far_as_known(job: TrainingJob, counts: Iterable[int]) -> dict[int, int]:
     batch = job.spec.batch
     if batch is None or batch.max_size is None:
         return {count: count for count in counts}
-    tried = [each.workers for each in job.status.measured]
+    tried = [each.workers for each in (*job.status.measured, *learned_steps(job))]
     tried += [point.workers for each in job.spec.accelerators for point in each.throughput]
     allowed = allowed_counts(job)
     most = max((n for n in allowed if n <= GROWTH * max(tried)), default=allowed[0])

@@ -17,6 +17,7 @@ from typing import Self
 
 import numpy as np
 
+from plimsoll.api.parts.assumed_accelerators import LearnedAccelerator
 from plimsoll.api.parts.gang import ThroughputPoint
 from plimsoll.api.parts.progress import MeasuredRate
 from plimsoll.api.training_job import TrainingJob
@@ -59,7 +60,7 @@ class StepTimes:
             if kind not in models and ratio is not None:
                 models[kind] = models[like].slower(ratio)
         across: dict[str, int] = {}
-        for each in job.status.measured:
+        for each in (*job.status.measured, *learned_steps(job)):
             if (each.nodes or 1) > 1:
                 across[each.type] = min(across.get(each.type, each.workers), each.workers)
         return cls({kind: models[kind] for kind in plain if kind in models}, across)
@@ -74,6 +75,13 @@ class StepTimes:
         )
 
 
+def learned_steps(job: TrainingJob) -> Iterator[MeasuredRate]:
+    """The steps of jobs that run the same program, on types of which this job says nothing."""
+    for each in job.spec.accelerators:
+        if isinstance(each, LearnedAccelerator):
+            yield from each.steps
+
+
 def _samples(job: TrainingJob, noise: GradientNoise) -> dict[str, set[Sample]]:
     """The steps of each GPU type on which any was measured, and the one that its rate states.
 
@@ -86,9 +94,10 @@ def _samples(job: TrainingJob, noise: GradientNoise) -> dict[str, set[Sample]]:
         for each in job.status.measured
         if each.type in kinds and each.rate and each.step_seconds and each.batch
     ]
-    for each in known:
-        found.setdefault(each.type, set()).add(_measured_sample(each, ranks))
     tried = {(each.type, each.workers) for each in known}
+    others = (each for each in learned_steps(job) if (each.type, each.workers) not in tried)
+    for each in (*known, *others):
+        found.setdefault(each.type, set()).add(_measured_sample(each, ranks))
     stated = [each for each in job.spec.accelerators if not each.is_assumed]
     for accelerator in stated if known else ():
         point = accelerator.throughput[0]

@@ -192,3 +192,28 @@ def test_an_assumed_rate_is_not_taken_for_a_step() -> None:
     (view,) = seen(fake_node("node"), without_speeds(a_job(*steps))).jobs
     assert view.training is not None
     assert expected_rates(view.training, [1])[H100, 1] > goodput(1, SMALLEST)
+
+
+@pytest.mark.parametrize("workers", [4, 12, 16])
+def test_jobs_of_the_same_program_tell_it_how_it_scales(workers: int) -> None:
+    """It has run with one worker; they have run with several."""
+    mine, theirs = (without_speeds(a_job(*of)) for of in (SEEN[:1], SEEN))
+    others = (_named(theirs, name) for name in ("one", "two"))
+    nodes = (fake_node("h100", H100, 8), fake_node("a100", A100, 8))
+    alone, together = (
+        abs(_expected(workers, mine, *nodes, *beside) / best_goodput(workers) - 1)
+        for beside in ((), others)
+    )
+    assert together < 0.15
+    assert together < alone
+
+
+def _named(job: Manifest, name: str) -> Manifest:
+    return {**job, "metadata": {**job["metadata"], "name": name}}
+
+
+def _expected(workers: int, job: Manifest, *others: Manifest) -> float:
+    views = seen(*others, _named(job, "mine")).jobs
+    training = next(each.training for each in views if each.resource.metadata.name == "mine")
+    assert training is not None
+    return expected_rates(training, [workers])[H100, workers]
