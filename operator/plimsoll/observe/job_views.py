@@ -8,7 +8,7 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.adoption.workloads import Adopted
 from plimsoll.observe.assumed.alike import Alike
-from plimsoll.observe.assumed.assumptions import Assumptions
+from plimsoll.observe.assumed.assumptions import Assumptions, leaves_out_speeds
 from plimsoll.observe.assumed.gpu_types import GpuTypes
 from plimsoll.observe.kept import changed, same
 from plimsoll.observe.measured.demand import JobDemand
@@ -64,7 +64,7 @@ class JobViews:
 
     def _each(self, jobs: Sequence[Job], said: Said) -> Iterable[JobView]:
         """The views: the last ones of jobs of which nothing is new."""
-        learned = self._alike.turn_to(jobs)
+        learned = self._alike.turn_to(jobs if _are_to_learn(jobs) else ())
         before = self._said
         if before is None or _is_all_new(before, said) or len(jobs) != len(self._jobs):
             return (self._view(job, said) for job in jobs)
@@ -109,6 +109,11 @@ class JobViews:
             known = JobView(standing.job, facts[0], pods, *facts[1:], written, *others)
             self._known[uid] = known
         return known
+
+
+def _are_to_learn(jobs: Iterable[Job]) -> bool:
+    """Whether any job leaves out what others may have measured."""
+    return any(isinstance(job, TrainingJob) and leaves_out_speeds(job) for job in jobs)
 
 
 def _is_all_new(before: Said, now: Said) -> bool:

@@ -5,16 +5,15 @@ alike, or if they bear the same label `plimsoll.dev/program`. Nobody learns from
 what a job reports costs at most those who wrote it.
 """
 
+import heapq
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from decimal import Decimal
 from statistics import median_low
-from typing import Final
-
-import msgspec
+from typing import Final, NamedTuple
 
 from plimsoll.api.kinds import Job
 from plimsoll.api.parts.progress import MeasuredRate
@@ -28,6 +27,8 @@ _STEPS_TO_DOUBLE: Final = 10
 """What is learned goes in steps of 7 %, so that not every report changes what is expected."""
 _FEWEST: Final = 2
 """So many jobs must run a program before one learns of the others."""
+_MOST_TEACHERS: Final = 64
+"""So many jobs of a program are learned of, so that a turn costs little where there are many."""
 _LONG_ENOUGH: Final = 60
 """Seconds of a run by which others may learn."""
 _MOST_STEPS: Final = 32
@@ -41,7 +42,6 @@ Rates = Mapping[str, float]
 
 _What = tuple[str, int, bool, int, int]
 """A GPU type, the workers, whether they are on several nodes, passes, doublings of the batch."""
-Steps = Mapping[_What, MeasuredRate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,22 @@ class Learned:
 NOTHING: Final = Learned()
 
 
+class _Step(NamedTuple):
+    """How long a step with a batch took on so many nodes, rounded."""
+
+    sample_seconds: float
+    batch: int
+    nodes: int
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What one job has measured."""
+    """What one job has measured, and since when it is there."""
 
+    since: str
     rates: Rates
-    steps: Steps
-
-
-_NOTHING: Final = _Seen({}, {})
+    steps: Mapping[_What, _Step]
 
 
 @dataclass(slots=True)
@@ -106,7 +113,8 @@ class Alike:
 
     def of(self, uid: str) -> Learned:
         """What is known of the program of a job; the same object while it is the same."""
-        return self._groups[self._known[uid][1]].learned
+        known = self._known.get(uid)
+        return NOTHING if known is None else self._groups[known[1]].learned
 
     def uids(self, programs: AbstractSet[Program]) -> AbstractSet[str]:
         """The jobs that run these."""
@@ -122,7 +130,7 @@ class Alike:
             del self._groups[known[1]].members[uid]
             touched.add(known[1])
         members = self._groups.setdefault(program, _Group()).members
-        measured = readable(job, lambda: _seen(job)) or _NOTHING
+        measured = readable(job, lambda: _seen(job)) or _Seen("", {}, {})
         if members.get(uid) != measured:
             members[uid] = measured
             touched.add(program)
@@ -134,7 +142,7 @@ class Alike:
             del self._groups[program]
             return False
         are_several = len(group.members) >= _FEWEST
-        learned = _learned(group.members.values()) if are_several else NOTHING
+        learned = _learned(_teachers(group)) if are_several else NOTHING
         is_new = learned != group.learned
         if is_new:
             group.learned = learned
@@ -152,9 +160,9 @@ def _program(job: TrainingJob) -> Program:
 
 
 @once_for_each
-def _workers(spec: TrainingJobSpec) -> bytes:
+def _workers(spec: TrainingJobSpec) -> str:
     """The workers' pods as written."""
-    return msgspec.json.encode(spec.workers.template.wire(), order="deterministic")
+    return spec.workers.template.model_dump_json(by_alias=True, exclude_unset=True)
 
 
 def _seen(job: TrainingJob) -> _Seen:
@@ -163,25 +171,28 @@ def _seen(job: TrainingJob) -> _Seen:
     The fewest workers with the smallest batch say most of a rate, if they ran for long enough.
     """
     found: dict[str, MeasuredRate] = {}
-    steps: dict[_What, MeasuredRate] = {}
+    steps: dict[_What, _Step] = {}
     for each in sorted(job.status.measured, key=_says_less):
         if each.rate > 0:
             found.setdefault(each.type, each)
             if each.seconds >= _LONG_ENOUGH and each.batch and each.step_seconds:
-                steps.setdefault(_what(each, each.batch), _step(each, float(each.step_seconds)))
-    return _Seen({kind: _rounded(_of_one(job, each)) for kind, each in found.items()}, steps)
+                seconds = _rounded(float(each.step_seconds))
+                step = _Step(seconds / each.batch, each.batch, each.nodes or 1, seconds)
+                steps.setdefault(_what(each, each.batch), step)
+    rates = {kind: _rounded(_of_one(job, each)) for kind, each in found.items()}
+    return _Seen(_since(job), rates, steps)
+
+
+def _since(job: TrainingJob) -> str:
+    """When a job was created, and what tells it from others of that second."""
+    created = job.metadata.creation_timestamp
+    return f"{created.isoformat() if created else ''} {job.metadata.uid}"
 
 
 def _what(measured: MeasuredRate, batch: int) -> _What:
     on_several = (measured.nodes or 1) > 1
     passes = measured.accumulation or 1
     return measured.type, measured.workers, on_several, passes, batch.bit_length()
-
-
-def _step(measured: MeasuredRate, seconds: float) -> MeasuredRate:
-    """How long a step took, and nothing that changes with each report."""
-    news = {"step_seconds": Decimal(_rounded(seconds)), "rate": Decimal(1), "seconds": _LONG_ENOUGH}
-    return measured.model_copy(update=news)
 
 
 def _says_less(measured: MeasuredRate) -> tuple[bool, int, int, int]:
@@ -202,10 +213,16 @@ def _rounded(amount: float) -> float:
     return 2.0 ** (round(math.log2(amount) * _STEPS_TO_DOUBLE) / _STEPS_TO_DOUBLE)
 
 
-def _learned(members: Collection[_Seen]) -> Learned:
+def _teachers(group: _Group) -> list[_Seen]:
+    """The youngest of those that have measured anything."""
+    of = (member for member in group.members.values() if member.rates)
+    return heapq.nlargest(_MOST_TEACHERS, of, key=lambda member: member.since)
+
+
+def _learned(members: Iterable[_Seen]) -> Learned:
     """The median of what the jobs have measured, so that a single one says little."""
     rates = defaultdict[str, list[float]](list)
-    steps = defaultdict[_What, list[MeasuredRate]](list)
+    steps = defaultdict[_What, list[_Step]](list)
     for member in members:
         for kind, rate in member.rates.items():
             rates[kind].append(rate)
@@ -214,15 +231,24 @@ def _learned(members: Collection[_Seen]) -> Learned:
     return Learned({kind: median_low(of) for kind, of in rates.items()}, _usual(steps))
 
 
-def _usual(steps: Mapping[_What, list[MeasuredRate]]) -> Mapping[str, tuple[MeasuredRate, ...]]:
+def _usual(steps: Mapping[_What, list[_Step]]) -> Mapping[str, tuple[MeasuredRate, ...]]:
     """Of each type the steps that most jobs took, each of the median duration of its samples."""
     found = defaultdict[str, list[MeasuredRate]](list)
     for what, of in sorted(steps.items(), key=lambda item: (-len(item[1]), item[0])):
         if len(found[what[0]]) < _MOST_STEPS:
-            found[what[0]].append(sorted(of, key=_sample_seconds)[(len(of) - 1) // 2])
+            found[what[0]].append(_as_measured(what, median_low(of)))
     return {kind: tuple(of) for kind, of in found.items()}
 
 
-def _sample_seconds(step: MeasuredRate) -> tuple[float, int]:
-    batch = step.batch or 1
-    return float(step.step_seconds or 0) / batch, batch
+def _as_measured(what: _What, step: _Step) -> MeasuredRate:
+    kind, workers, _, passes, _ = what
+    return MeasuredRate.model_construct(
+        type=kind,
+        workers=workers,
+        batch=step.batch,
+        accumulation=passes,
+        nodes=step.nodes,
+        step_seconds=Decimal(step.seconds),
+        rate=Decimal(1),
+        seconds=_LONG_ENOUGH,
+    )

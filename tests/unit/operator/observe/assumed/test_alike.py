@@ -119,3 +119,10 @@ def test_a_job_that_states_its_rates_keeps_them() -> None:
     job = planned(stated, a_job("last", {H100: 40}))
     assert rate(job, H100) == 3
     assert speeds_of(job) == ()
+
+
+def test_where_many_have_run_the_youngest_are_learned_of() -> None:
+    old = [a_job(f"old-{n}", {H100: 10}) for n in range(70)]
+    young = [a_job(f"young-{n}", {H100: 40}) for n in range(40)]
+    job = planned(a_job("next"), *old, *young)
+    assert rate(job, H100) == pytest.approx(40, rel=0.04)
