@@ -23,6 +23,8 @@ HTTP = urllib3.PoolManager(retries=False, timeout=20)
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/plimsoll-system/leases/plimsoll"
 A_SECOND = 200
 """Somewhat more than ten thousand a minute."""
+MOST_AT_ONCE = 1_000
+"""Fewer than are cut off for others: on a busy machine that would leave none to be answered."""
 FLOOD_SECONDS = 12
 """Longer than a Lease lasts that is not renewed."""
 
@@ -48,11 +50,12 @@ class Flood:
     async def _run(self) -> None:
         begun, asking = time.monotonic(), set[asyncio.Task[None]]()
         while not self._over.is_set():
-            due = int((time.monotonic() - begun) * self._a_second)
-            for number in range(self.sent, due):
-                asking.add(asyncio.create_task(self._ask(number)))
-            self.sent = max(self.sent, due)
             asking = {task for task in asking if not task.done()}
+            due = int((time.monotonic() - begun) * self._a_second)
+            upto = min(due, self.sent + MOST_AT_ONCE - len(asking))
+            for number in range(self.sent, upto):
+                asking.add(asyncio.create_task(self._ask(number)))
+            self.sent = max(self.sent, upto)
             await asyncio.sleep(0.02)
         for task in asking:
             task.cancel()
