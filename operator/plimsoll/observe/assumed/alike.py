@@ -6,7 +6,6 @@ what a job reports costs at most those who wrote it.
 """
 
 import heapq
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -22,6 +21,7 @@ from plimsoll.observe.assumed.scaling import scaled
 from plimsoll.observe.labels import PROGRAM
 from plimsoll.observe.readable import readable
 from plimsoll.remembered import once_for_each
+from plimsoll.rounding import in_steps
 
 _STEPS_TO_DOUBLE: Final = 10
 """What is learned goes in steps of 7 %, so that not every report changes what is expected."""
@@ -210,7 +210,7 @@ def _of_one(job: TrainingJob, measured: MeasuredRate) -> float:
 
 
 def _rounded(amount: float) -> float:
-    return 2.0 ** (round(math.log2(amount) * _STEPS_TO_DOUBLE) / _STEPS_TO_DOUBLE)
+    return in_steps(amount, _STEPS_TO_DOUBLE)
 
 
 def _teachers(group: _Group) -> list[_Seen]:

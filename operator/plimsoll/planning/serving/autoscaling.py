@@ -15,8 +15,8 @@ from plimsoll.api.inference_job import BucketLoad, InferenceJob, RoleStatus, Uns
 from plimsoll.api.parts.load import Scaling, ScalingRule
 from plimsoll.api.parts.roles import Role as RoleSpec
 from plimsoll.observe.measured.demand import BucketDemand, RoleDemand, Unserved
-from plimsoll.planning.rounding import STEPS_TO_DOUBLE, in_steps
 from plimsoll.planning.serving.replicas import capacities, one_replica, role_status
+from plimsoll.rounding import STEPS_TO_DOUBLE, in_steps
 
 DIGITS = 2
 LEAST = 1e-6

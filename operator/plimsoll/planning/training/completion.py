@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import Final
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.rounding import in_tenths
 from plimsoll.planning.training.rates import expected_rates, knows_its_unit
+from plimsoll.rounding import in_tenths
 from plimsoll_placement.estimate.elastic.prospect import Prospect
 from plimsoll_placement.estimate.elastic.worth import WorthTerms
 from plimsoll_placement.estimate.elastic.yields import demand

@@ -19,10 +19,10 @@ from typing import Final
 
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, Snapshot
-from plimsoll.planning.rounding import in_fiftieths
 from plimsoll.planning.training.expected_end import seconds_left
 from plimsoll.planning.training.rates import measured_rates, type_deviation
 from plimsoll.planning.training.stopping import restart_seconds
+from plimsoll.rounding import in_fiftieths
 from plimsoll_placement.estimate.throughput.curves import Size, doubts
 from plimsoll_placement.model import GpuType, Job, Role
 from plimsoll_placement.placing.shortfall import missing

@@ -17,9 +17,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.rounding import in_tenths
 from plimsoll.planning.training.batch_limits import batch_limits, ranks_per_worker
 from plimsoll.planning.training.step_times import StepTimes
+from plimsoll.rounding import in_tenths
 from plimsoll_placement.estimate.throughput.best_batch import (
     BatchLimits,
     Division,

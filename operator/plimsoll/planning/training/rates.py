@@ -12,11 +12,11 @@ from functools import lru_cache
 import numpy as np
 
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.rounding import in_fiftieths
 from plimsoll.planning.training.batch_limits import allowed_counts
 from plimsoll.planning.training.goodput import Goodput, GoodputTerms, Run
 from plimsoll.planning.training.step_times import StepTimes, learned_steps
 from plimsoll.remembered import once_for_each
+from plimsoll.rounding import in_fiftieths
 from plimsoll_placement.estimate.throughput.curves import (
     BY_ASSUMED_TYPE,
     BY_TYPE,

@@ -21,8 +21,8 @@ from plimsoll.api.parts.assumed_accelerators import LearnedAccelerator
 from plimsoll.api.parts.gang import ThroughputPoint
 from plimsoll.api.parts.progress import MeasuredRate
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.rounding import in_steps
 from plimsoll.planning.training.batch_limits import least_batch, ranks_per_worker
+from plimsoll.rounding import in_steps
 from plimsoll_placement.estimate.throughput.curves import Size
 from plimsoll_placement.estimate.throughput.fitting import fitted
 from plimsoll_placement.estimate.throughput.noise import Floats, GradientNoise

@@ -15,8 +15,8 @@ from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.rounding import in_tenths
 from plimsoll.planning.training.expected_end import seconds_left
+from plimsoll.rounding import in_tenths
 from plimsoll_placement.model import Weights
 
 WEEK = timedelta(days=7)

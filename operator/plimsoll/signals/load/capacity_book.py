@@ -15,8 +15,8 @@ from plimsoll.api.inference_job import InferenceJob, RoleStatus
 from plimsoll.api.parts.load import ServiceLevel
 from plimsoll.api.parts.roles import ANY_SIZE, Role
 from plimsoll.observe.measured.demand import JobDemand, LearnedCapacity, Range, RoleDemand
-from plimsoll.planning.rounding import in_steps
 from plimsoll.planning.serving.replicas import role_status
+from plimsoll.rounding import in_steps
 from plimsoll.signals.load.foresight.aim import allowed_share
 from plimsoll.signals.load.phases import objectives_of
 from plimsoll_placement.estimate.serving.capacity import (
