@@ -18,6 +18,8 @@ from plimsoll_devcluster.waiting import PATIENCE, wait_until
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+ANSWER_SECONDS = 60.0
+"""How long it may look for the answer to a question, on a machine of its own."""
 
 
 class ConsoleProcess:
@@ -27,7 +29,7 @@ class ConsoleProcess:
         self._kubeconfig, self._environment = kubeconfig, dict(environment or {})
         self._folder = tempfile.TemporaryDirectory(prefix="plimsoll-console-")
         self._child: Child | None = None
-        self._http = urllib3.PoolManager(retries=False, timeout=PATIENCE_SECONDS * PATIENCE)
+        self._http = urllib3.PoolManager(retries=False)
         said = Probes(lambda: self.address)
         self.probe, self.metric = said.probe, said.metric
 
@@ -60,6 +62,7 @@ class ConsoleProcess:
             "KUBECONFIG": str(self._kubeconfig),
             "PLIMSOLL_CONSOLE_HOST": "127.0.0.1",
             "PLIMSOLL_CONSOLE_PORT": "0",
+            "PLIMSOLL_CONSOLE_ANSWER_SECONDS": str(ANSWER_SECONDS * PATIENCE),
             **self._environment,
         }
         command = [sys.executable, "-m", "plimsoll_console.main"]
@@ -103,7 +106,10 @@ class ConsoleProcess:
     ) -> urllib3.BaseHTTPResponse:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         sent = None if body is None else json.dumps(body).encode()
-        return self._http.request(method, f"{self.url}{path}", headers=headers, body=sent)
+        seconds = PATIENCE_SECONDS if body is None else PATIENCE_SECONDS + ANSWER_SECONDS
+        return self._http.request(
+            method, f"{self.url}{path}", headers=headers, body=sent, timeout=seconds * PATIENCE
+        )
 
     def _is_ready(self) -> bool:
         if not self._running().is_running():
