@@ -12,6 +12,7 @@ import yaml
 from harness.commands import CommandFailedError, run
 from harness.images import ROOT
 from harness.release import CHART
+from plimsoll_devcluster.manifest import manifests_in
 
 pytestmark = pytest.mark.usefixtures("helm")
 
@@ -109,7 +110,7 @@ def rendered(
     """What is installed where the API server also serves these kinds."""
     flags = [f"--api-versions={kind}" for kind in served]
     text = run("helm", "template", name, CHART, "--namespace=home", *flags, *settings(values))
-    return [document for document in yaml.safe_load_all(text) if document]
+    return manifests_in(text)
 
 
 def of_kind(documents: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -424,7 +425,7 @@ def test_the_chart_of_a_release_installs_the_image_of_that_release_and_no_other(
         f"DIGEST={DIGEST}",
     )
     (package,) = tmp_path.iterdir()
-    documents = [each for each in yaml.safe_load_all(run("helm", "template", "x", package)) if each]
+    documents = manifests_in(run("helm", "template", "x", package))
     (container,) = pod_of(documents)["containers"]
     assert container["image"] == f"{image}@{DIGEST}"
     assert of_kind(documents, "CustomResourceDefinition") == of_kind(

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from harness.commands import run
 from harness.release import CHART
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.processes.control_plane import ControlPlane
 from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from plimsoll_devcluster.service_accounts import add_account, remove_cluster_rights, with_token
@@ -53,7 +52,7 @@ def rendered(*values: str, name: str = "plimsoll") -> str:
 
 
 def documents(text: str) -> list[dict[str, Any]]:
-    return [each for each in yaml.safe_load_all(text) if each]
+    return manifests_in(text)
 
 
 def kubectl(server: ControlPlane, *arguments: str, stdin: str = "") -> str:

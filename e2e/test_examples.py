@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-import yaml
 
 from harness.gpu_nodes import Nodes, offer_gpus
 from harness.real_cluster import RealCluster
 from harness.stand_ins import with_stand_ins
 from plimsoll_devcluster.gpu_models import A100, H100
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.pod_lives import condition, label, name_of
 from support.clusters.scene import Scene, conditions, gpu_limits
@@ -27,7 +26,7 @@ GIVES_WAY = {"Preempted", "InCohortReclamation"}
 
 
 def documents(file: Path) -> Iterator[Manifest]:
-    yield from (each for each in yaml.safe_load_all(file.read_text()) if each)
+    yield from manifests_in(file.read_text())
 
 
 def cluster_settings() -> list[Manifest]:

@@ -14,7 +14,7 @@ import yaml
 from harness.commands import run
 from harness.release import CHART, NAME
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.processes.control_plane import ControlPlane
 from plimsoll_devcluster.programs.control_plane_programs import find_programs
 from support.objects.previous_version import CHART as OLD_CHART
@@ -120,10 +120,8 @@ def in_use(upgraded: Site) -> Site:
 
     Jobs are new ones, for most fields of one that runs are fixed.
     """
-    found = (
-        each for file in EXAMPLES.rglob("*.yaml") for each in yaml.safe_load_all(file.read_text())
-    )
-    new = [each for each in found if each and each["apiVersion"].startswith("plimsoll.dev/")]
+    found = (each for file in EXAMPLES.rglob("*.yaml") for each in manifests_in(file.read_text()))
+    new = [each for each in found if each["apiVersion"].startswith("plimsoll.dev/")]
     applied = ("apply", "--server-side", "--force-conflicts", "--validate=strict")
     where = ("--namespace=default", "--filename=-")
     # As JSON, for in YAML a text such as 1e-3 would be written as a number.

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import yaml
-
 from plimsoll_devcluster.api_server import ApiServer
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.waiting import wait_until
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -30,9 +28,7 @@ def install_crds(api: ApiServer, folder: Path) -> list[str]:
 
 def _definitions(folder: Path) -> Iterator[Manifest]:
     for file in sorted(folder.rglob("*.yaml")):
-        # In C: definitions that hold a whole pod template are a megabyte, and Python takes seconds.
-        documents = yaml.load_all(file.read_text(), yaml.CSafeLoader)
-        yield from (document for document in documents if document)
+        yield from manifests_in(file.read_text())
 
 
 def _is_served(api: ApiServer, definition: Manifest) -> bool:

@@ -12,13 +12,11 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-import yaml
-
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster, open_cluster
 from plimsoll_devcluster.crds import install_crds
 from plimsoll_devcluster.fake_nodes import ready_nodes
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.processes.ending import end_on_signals
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.programs.control_plane_programs import find_programs
@@ -178,7 +176,7 @@ def look_around(cluster: Cluster, operator: OperatorProcess) -> None:
 
 def manifests(path: Path) -> list[Manifest]:
     """The objects in a file."""
-    return [each for each in yaml.safe_load_all(path.read_text()) if each]
+    return manifests_in(path.read_text())
 
 
 def apply(api: ApiServer, manifest: Manifest) -> None:

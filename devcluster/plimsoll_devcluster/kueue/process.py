@@ -24,7 +24,7 @@ from plimsoll_devcluster.kueue.configuration import (
     configuration,
     conversion,
 )
-from plimsoll_devcluster.manifest import Manifest, named
+from plimsoll_devcluster.manifest import Manifest, manifests_in, named
 from plimsoll_devcluster.processes import ending
 from plimsoll_devcluster.processes.child import Child
 from plimsoll_devcluster.processes.credentials import write_secret
@@ -101,7 +101,7 @@ class Kueue(RunsInside):
         for name, patch in conversion(self._webhook_port).items():
             api.merge(f"{DEFINITIONS}/{name}", patch)
         file = self._programs / WEBHOOKS / "manifests.yaml"
-        for each in admission(yaml.safe_load_all(file.read_text()), self._webhook_port):
+        for each in admission(manifests_in(file.read_text()), self._webhook_port):
             path = path_of(each)
             api.apply(path, each)
             self._webhooks.append(path)

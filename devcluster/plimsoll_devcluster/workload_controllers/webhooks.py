@@ -6,9 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 MANIFESTS = "manifests.yaml"
@@ -59,4 +57,4 @@ def _apply(target: Manifest, patch: Manifest) -> None:
 
 
 def _documents(file: Path) -> Iterator[Any]:
-    yield from (each for each in yaml.safe_load_all(file.read_text()) if each)
+    yield from manifests_in(file.read_text())

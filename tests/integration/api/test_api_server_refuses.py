@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.cluster import Cluster
+from plimsoll_devcluster.manifest import manifests_in
 from support.objects.manifests import (
     GONE,
     Manifest,
@@ -60,7 +60,7 @@ def created(api: ApiServer, namespace: str, manifest: Manifest) -> str:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 def test_every_example_is_accepted(api: ApiServer, namespace: str, file: Path) -> None:
-    for manifest in yaml.safe_load_all(file.read_text()):
+    for manifest in manifests_in(file.read_text()):
         api.create(collection(manifest, namespace) + DRY_RUN, manifest)
 
 
@@ -70,7 +70,7 @@ def test_every_example_is_accepted(api: ApiServer, namespace: str, file: Path) -
 def test_every_example_of_other_controllers_is_accepted(
     api: ApiServer, namespace: str, file: Path
 ) -> None:
-    for manifest in yaml.safe_load_all(file.read_text()):
+    for manifest in manifests_in(file.read_text()):
         api.create(COLLECTIONS[manifest["kind"]].format(namespace) + DRY_RUN, manifest)
 
 

@@ -6,11 +6,10 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-import yaml
 
 from plimsoll_devcluster.api_server import ApiServer, ApiServerRefusedError
 from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.waiting import wait_until
 from support.objects.job_manifests import (
     a_pool,
@@ -48,7 +47,7 @@ def chart_roles(release: str) -> list[Manifest]:
     """The ClusterRoles of the chart's template, without Helm."""
     text = ROLES.read_text().replace('{{ include "plimsoll.name" . }}', release)
     plain = "\n".join(line for line in text.splitlines() if "{{" not in line)
-    return list(yaml.safe_load_all(plain))
+    return manifests_in(plain)
 
 
 @pytest.fixture

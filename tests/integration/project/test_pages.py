@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll_devcluster.api_server import ApiServer
+from plimsoll_devcluster.manifest import manifests_in
 from support.objects.manifests import Manifest
 
 ROOT = Path(__file__).parents[3]
@@ -18,7 +18,7 @@ DRY_RUN = "?dryRun=All&fieldValidation=Strict"
 
 def shown() -> list[Manifest]:
     texts = [text for page in PAGES for text in BLOCK.findall(page.read_text())]
-    objects: list[Manifest] = [each for text in texts for each in yaml.safe_load_all(text)]
+    objects: list[Manifest] = [each for text in texts for each in manifests_in(text)]
     return [each for each in objects if each.get("kind") in KIND_BY_NAME]
 
 

@@ -24,7 +24,7 @@ from plimsoll_devcluster.fake_nodes import NODES, add_nodes, fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.karpenter.instance_types import ONE_L4
 from plimsoll_devcluster.karpenter.process import NODE_CLAIMS, Karpenter
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.processes.credentials import kubeconfig, write_secret
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.proxies.fault_kinds import Armed, Fault
@@ -76,7 +76,7 @@ def token(api: ApiServer, namespace: str) -> Iterator[str]:
 def _cluster_of_the_examples(api: ApiServer) -> None:
     """Two unlike nodes, and the pools, queues, domains and the policy of the examples."""
     add_nodes(api, [fake_node("big"), fake_node("small", "Tesla-T4", 1)])
-    for document in yaml.safe_load_all((ROOT / "examples" / "cluster.yaml").read_text()):
+    for document in manifests_in((ROOT / "examples" / "cluster.yaml").read_text()):
         if document["kind"] != "Node":
             apply(api, document)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.unknown_fields import unknown_fields
 from plimsoll.cli import main
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from support.objects.kueue_objects import a_cluster_queue, a_cohort, a_flavor, a_quota, kueue
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "Not A Name", "x" * 254])
@@ -65,7 +65,7 @@ def imported(*manifests: Manifest) -> list[Manifest]:
         path.write_text(yaml.safe_dump_all(manifests))
         status = main(["import", "kueue", "-f", str(path)])
     assert status in (0, 2), err.getvalue()
-    found: list[Manifest] = [each for each in yaml.safe_load_all(out.getvalue()) if each]
+    found: list[Manifest] = manifests_in(out.getvalue())
     assert (status == 0) == bool(found)
     return found
 

@@ -2,9 +2,7 @@
 
 import os
 
-import yaml
-
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.programs.workload_controllers import (
     EXAMPLES,
     ControllerProgram,
@@ -15,5 +13,5 @@ from plimsoll_devcluster.programs.workload_controllers import (
 def upstream_example(program: ControllerProgram, file: str) -> Manifest:
     """The workload in a file of a controller's release; what the file has beside it is left out."""
     path = find_controller(program, os.environ) / EXAMPLES / file
-    (workload,) = (each for each in yaml.safe_load_all(path.read_text()) if each and "spec" in each)
+    (workload,) = (each for each in manifests_in(path.read_text()) if "spec" in each)
     return workload

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import yaml
 
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 
 FOLDER = Path(__file__).with_name("previous")
 (CHART,) = FOLDER.glob("plimsoll-*.tgz")
@@ -28,13 +28,13 @@ def definitions() -> dict[str, Manifest]:
     """The definitions of the custom resources, by kind."""
     with tarfile.open(CHART) as chart:
         files = [chart.extractfile(name) for name in chart.getnames() if "/files/crds/" in name]
-        found = [yaml.safe_load(file) for file in files if file]
+        found = [yaml.load(file, yaml.CSafeLoader) for file in files if file]
     return {each["spec"]["names"]["kind"]: each for each in found}
 
 
 def objects() -> list[Manifest]:
     """What users made, of all kinds."""
-    return list(yaml.safe_load_all((FOLDER / "objects.yaml").read_text()))
+    return manifests_in((FOLDER / "objects.yaml").read_text())
 
 
 def kept(manifest: Manifest) -> Manifest:

@@ -8,8 +8,8 @@ from plimsoll.cli.analysis.fates import report
 from plimsoll.cli.analysis.trial import trial
 from plimsoll.cli.inputs.live import live
 from plimsoll.cli.inputs.sources import Described, before_and_after, described
-from plimsoll.cli.output.printing import FORMATS
-from plimsoll.cli.output.writing import width
+from plimsoll.cli.output.printing import as_table
+from plimsoll.cli.output.writing import width, written
 from plimsoll.errors import BadInput
 from plimsoll_placement.effort import Effort
 
@@ -21,7 +21,8 @@ def planned(options: argparse.Namespace) -> str:
     if options.verbose:
         sys.stderr.write(_passed_over(given))
     limit = None if options.time_limit is None else Effort(options.time_limit)
-    return FORMATS[options.output](report(trial(given.objects, now, limit)), width())
+    found = report(trial(given.objects, now, limit))
+    return written(found, options.output, lambda: as_table(found, width()))
 
 
 def _given(options: argparse.Namespace, now: datetime) -> Described:

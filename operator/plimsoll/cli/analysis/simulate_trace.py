@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import yaml
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from plimsoll.cli.inputs.traces import given_trace
 from plimsoll.cli.output.table import Column, aligned
+from plimsoll.cli.output.writing import written
 from plimsoll.errors import BadInput
 from plimsoll.vocabulary.logs import only_errors
 from plimsoll_simulator.report.figures import (
@@ -86,18 +86,18 @@ def _draw(file: Path, lived: Lived) -> None:
 def _report(output: str, lived: Lived) -> str:
     of_all = figures(lived) if lived.runs else None
     jobs, services = job_figures(lived), service_figures(lived)
-    report = {
+    report: dict[str, object] = {
         "summary": msgspec.to_builtins(of_all),
         "jobs": msgspec.to_builtins(jobs),
         "services": msgspec.to_builtins(services),
     }
-    if output == "json":
-        return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
-    if output == "yaml":
-        return yaml.safe_dump(report, sort_keys=False)
-    tables = [_of_jobs(jobs), _of_all(of_all)] if of_all else []
-    tables += [_of_services(services)] if services else []
-    return "\n".join("".join(f"{line}\n" for line in lines) for lines in tables)
+
+    def text() -> str:
+        tables = [_of_jobs(jobs), _of_all(of_all)] if of_all else []
+        tables += [_of_services(services)] if services else []
+        return "\n".join("".join(f"{line}\n" for line in lines) for lines in tables)
+
+    return written(report, output, text)
 
 
 def _of_services(services: tuple[ServiceFigures, ...]) -> Sequence[str]:

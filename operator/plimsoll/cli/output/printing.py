@@ -1,9 +1,6 @@
-"""Reports as tables for people, or JSON or YAML for programs."""
+"""Reports as tables for people."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-
-import msgspec
-import yaml
+from collections.abc import Iterator, Sequence
 
 from plimsoll.cli.output.report import JobLine, Place, Report, Summary
 from plimsoll.cli.output.table import Column, aligned, annotated
@@ -40,27 +37,10 @@ _PURCHASES = (
 )
 
 
-def as_json(report: Report, _width: int | None = None) -> str:
-    """The report as JSON."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
-
-
-def as_yaml(report: Report, _width: int | None = None) -> str:
-    """The report as YAML."""
-    return yaml.safe_dump(msgspec.to_builtins(report), sort_keys=False, allow_unicode=True)
-
-
 def as_table(report: Report, width: int | None) -> str:
     """The report for a terminal of this width; None allows lines of any length."""
     parts = (_jobs(report.jobs, width), *_shared(report), _summary(report.summary))
     return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
-
-
-FORMATS: Mapping[str, Callable[[Report, int | None], str]] = {
-    "table": as_table,
-    "json": as_json,
-    "yaml": as_yaml,
-}
 
 
 def _jobs(jobs: Sequence[JobLine], width: int | None) -> list[str]:

@@ -11,14 +11,14 @@ import yaml
 from plimsoll.cli.output.report import Line
 
 
-def written(result: Line, output: str, text: Callable[[], str]) -> str:
-    """The result in the requested format."""
+def written(result: Line | dict[str, object], output: str, text: Callable[[], str]) -> str:
+    """The result in the requested format; YAML is written in C, for clusters are large."""
     match output:
         case "json":
             return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
         case "yaml":
             plain = msgspec.to_builtins(result, str_keys=True)
-            return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
+            return yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
         case _:
             return text()
 

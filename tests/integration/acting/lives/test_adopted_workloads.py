@@ -10,12 +10,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-import yaml
 
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.adoption_policy import adoption_policy, is_suspended, workloads_policy
 from support.clusters.scene import SECONDS, Scene
@@ -386,7 +385,7 @@ def test_the_examples_are_planned(scene: Scene, name: str) -> None:
     scene.apply(a_queue("research"), a_queue("production"))
     for gpu_type in (H100, L4):
         scene.add_nodes(*(fake_node(f"{gpu_type.lower()}-{n}", gpu_type, 4) for n in range(4)))
-    documents = yaml.safe_load_all((ROOT / "examples" / "workloads" / f"{name}.yaml").read_text())
+    documents = manifests_in((ROOT / "examples" / "workloads" / f"{name}.yaml").read_text())
     (workload,) = (each for each in documents if each["kind"] in COLLECTIONS)
     running = scene.running(adopted(scene, workload))
     assert len(running.pods) >= 4, "as many as it has, or may have"

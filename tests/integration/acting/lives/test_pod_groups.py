@@ -6,12 +6,11 @@ Nobody makes such pods again: what other workloads are suspended for, these outl
 from collections.abc import Callable, Iterator
 
 import pytest
-import yaml
 
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.waiting import wait_until
 from support.clusters.adoption_policy import is_gated, pods_policy
 from support.clusters.scene import SECONDS, Running, Scene, conditions
@@ -244,7 +243,7 @@ def test_the_example_is_planned(scene: Scene) -> None:
     for gpu_type in (H100, L4):
         scene.add_nodes(*(fake_node(f"{gpu_type.lower()}-{n}", gpu_type, 4) for n in range(4)))
     text = (ROOT / "examples" / "workloads" / "pod-group.yaml").read_text()
-    group, *others = [each for each in yaml.safe_load_all(text) if each["kind"] != "JobQueue"]
+    group, *others = [each for each in manifests_in(text) if each["kind"] != "JobQueue"]
     create_workload(scene, group)
     create_pods(scene, *others)
     until_stood_for(scene, group)

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import L4
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_devcluster.processes.operator_process import OperatorProcess
 from plimsoll_devcluster.processes.short_lives import forked_operator
 from plimsoll_devcluster.waiting import wait_until
@@ -350,7 +349,7 @@ def test_in_advise_mode_nothing_is_touched(scene: Scene) -> None:
 def test_the_example_runs(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", L4, gpus=4))
     scene.apply(a_queue("production"), a_priority_class("serving", 1000))
-    target, job = yaml.safe_load_all(EXAMPLE.read_text())
+    target, job = manifests_in(EXAMPLE.read_text())
     make(scene, target)
     scene.apply(job)
     assert nodes_of(until_ready(scene, target, 2)) == ["node", "node"]

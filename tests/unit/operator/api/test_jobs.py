@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.parts.gang import counts_between
 from plimsoll.api.training_job import TrainingJob
+from plimsoll_devcluster.manifest import manifests_in
 from support.objects.manifests import Manifest, edited, inference_job, training_job
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").rglob("*.yaml"))
@@ -77,7 +77,7 @@ def test_a_template_is_kept_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 def test_every_example_is_read_and_survives_being_written(file: Path) -> None:
-    for manifest in yaml.safe_load_all(file.read_text()):
+    for manifest in manifests_in(file.read_text()):
         if kind := KIND_BY_NAME.get(manifest["kind"]):
             job = kind.model_validate(manifest)
             assert kind.model_validate(job.wire()) == job

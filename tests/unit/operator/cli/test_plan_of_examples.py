@@ -20,6 +20,7 @@ from plimsoll.observe.observer import Objects, Observer
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll_devcluster.manifest import manifests_in
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
@@ -60,7 +61,7 @@ def test_every_job_has_a_place_or_a_reason(report: Report) -> None:
         f"{prefixes[each['kind']]}{each['metadata']['name']}"
         for folder in ("jobs", "scaling", "targets", "workloads")
         for path in (EXAMPLES / folder).glob("*.yaml")
-        for each in yaml.safe_load_all(path.read_text())
+        for each in manifests_in(path.read_text())
         if each["kind"] in prefixes
     ]
     assert sorted(line["name"] for line in report["jobs"]) == sorted(written)
@@ -99,7 +100,7 @@ def test_the_fraction_is_on_a_node_that_offers_fractions(report: Report) -> None
     (place,) = by_name(report["jobs"])["notebook"]["place"]
     shared = [
         each["metadata"]["name"]
-        for each in yaml.safe_load_all(Path(CLUSTER).read_text())
+        for each in manifests_in(Path(CLUSTER).read_text())
         if "nvidia.com/gpu.shared" in each.get("status", {}).get("allocatable", {})
     ]
     assert place["gpus"] == pytest.approx(0.25)

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.manifest import Manifest
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from support.objects.job_manifests import a_priority_class
 from support.objects.kueue_objects import (
     a_cluster_queue,
@@ -32,7 +31,7 @@ class Import:
 
     @property
     def objects(self) -> dict[tuple[str, str], Any]:
-        found = [each for each in yaml.safe_load_all(self.ran.out) if each is not None]
+        found = manifests_in(self.ran.out)
         return {(each["kind"], each["metadata"]["name"]): each for each in found}
 
     def queue(self, name: str) -> Any:  # noqa: ANN401 - a spec
