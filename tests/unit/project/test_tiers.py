@@ -32,6 +32,12 @@ def test_ci_runs_every_tier() -> None:
     assert run == [*TIERS]
 
 
+def test_what_ci_leaves_out_of_the_slow_tier_it_runs_beside_the_cluster() -> None:
+    program = (ROOT / ".ci" / "run").read_text()
+    runs = re.findall(r"make test-slow .*?\"(.*?) --durations", program)
+    assert sorted(runs) == ["${computing[*]/#/--ignore=}", "${computing[*]}"]
+
+
 def test_a_test_is_in_a_tier_whatever_its_marks_and_in_both_only_if_it_draws() -> None:
     quick, slow = (recipes()[tier][0] for tier in TIERS)
     names = sorted(words(quick) | words(slow))
