@@ -244,8 +244,12 @@ def reprice(gpu_type: GpuType, problem: Problem) -> Problem:
 
 
 def running(problem: Problem, placements: Mapping[JobName, Assignments]) -> Problem:
-    """The same, with what was placed running."""
-    jobs = (replace(job, running=placements.get(job.name, ())) for job in problem.jobs)
+    """The same, with what was placed running; jobs for which that is not new stay as they are.
+
+    So the operator's observer has it: what a solver knows of an object lasts as long as that does.
+    """
+    placed = ((job, placements.get(job.name, ())) for job in problem.jobs)
+    jobs = (job if job.running == now else replace(job, running=now) for job, now in placed)
     return replace(problem, jobs=tuple(jobs))
 
 

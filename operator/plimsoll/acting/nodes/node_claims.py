@@ -14,7 +14,7 @@ from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
 from plimsoll.kube.http.resources import NODE_CLAIMS
 from plimsoll.kube.objects.node_claim import CAPACITY_TYPES
 from plimsoll.naming import shortened
-from plimsoll.observe.nodes.pool_templates import future_labels
+from plimsoll.observe.nodes.pool_templates import future_labels, gpu_resource
 
 _CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
 _REQUIRED: Final = frozenset(
@@ -29,7 +29,6 @@ _REQUIRED: Final = frozenset(
 )
 """Labels that the provider sets by what it launches: they are required, not set."""
 _LONGEST_POOL: Final = 50
-GPU: Final = "nvidia.com/gpu"
 
 Manifest = dict[str, Any]
 
@@ -58,7 +57,7 @@ def node_claim(pool: GPUPool, template: NodeClaimTemplate, name: str) -> Manifes
             "expireAfter": template.spec.expire_after,
             **template.spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "requirements": [*stated, *_added(pool, template)],
-            "resources": {"requests": {GPU: str(pool.spec.gpus_per_node)}},
+            "resources": {"requests": {gpu_resource(pool): str(pool.spec.gpus_per_node)}},
         },
     }
 

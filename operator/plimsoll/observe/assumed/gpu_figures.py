@@ -13,6 +13,7 @@ from typing import Final
 REALISED: Final = 0.75
 """Programs realise so much of what faster GPUs promise, in logarithms."""
 _WORD: Final = re.compile(r"[a-z0-9]+")
+_AMD_WORDS: Final = frozenset({"amd", "instinct", "radeon"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,17 @@ def _gpu(
     return GpuFigures(frozenset(words.split()), half_tflops, bandwidth, memory_gib, source)
 
 
+_OF_AMD: Final = (
+    _gpu("mi355x", 2500, 8000, 288, "AMD Instinct MI355X data sheet, 2025"),
+    _gpu("mi350x", 2300, 8000, 288, "AMD Instinct MI350X data sheet, 2025"),
+    _gpu("mi325x", 1307.4, 6000, 256, "AMD Instinct MI325X data sheet, 2024"),
+    _gpu("mi300x", 1307.4, 5300, 192, "AMD Instinct MI300X data sheet, 2023"),
+    _gpu("mi300a", 980.6, 5300, 128, "AMD Instinct MI300A data sheet, 2023"),
+    _gpu("mi250x", 191.5, 1638, 64, "AMD Instinct MI250X data sheet, 2021: one of its two dies"),
+    _gpu("mi250", 181, 1638, 64, "AMD Instinct MI250 data sheet, 2021: one of its two dies"),
+    _gpu("mi210", 181, 1638, 64, "AMD Instinct MI210 data sheet, 2022"),
+    _gpu("mi100", 184.6, 1229, 32, "AMD Instinct MI100 data sheet, 2020"),
+)
 PUBLISHED: Final = (
     _gpu("gb300", 2500, 8000, 288, "NVIDIA GB300 NVL72 product page, 2025"),
     _gpu("b300", 2250, 8000, 288, "NVIDIA HGX platform page, 2025"),
@@ -93,15 +105,7 @@ PUBLISHED: Final = (
     _gpu("p40", 11.8, 346, 24, "NVIDIA P40 data sheet, 2016: single precision"),
     _gpu("p4", 5.5, 192, 8, "NVIDIA P4 data sheet, 2016: single precision"),
     _gpu("k80", 4.4, 240, 12, "NVIDIA K80 data sheet, 2015: one of its two, single precision"),
-    _gpu("mi355x", 2500, 8000, 288, "AMD Instinct MI355X data sheet, 2025"),
-    _gpu("mi350x", 2300, 8000, 288, "AMD Instinct MI350X data sheet, 2025"),
-    _gpu("mi325x", 1307.4, 6000, 256, "AMD Instinct MI325X data sheet, 2024"),
-    _gpu("mi300x", 1307.4, 5300, 192, "AMD Instinct MI300X data sheet, 2023"),
-    _gpu("mi300a", 980.6, 5300, 128, "AMD Instinct MI300A data sheet, 2023"),
-    _gpu("mi250x", 191.5, 1638, 64, "AMD Instinct MI250X data sheet, 2021: one of its two dies"),
-    _gpu("mi250", 181, 1638, 64, "AMD Instinct MI250 data sheet, 2021: one of its two dies"),
-    _gpu("mi210", 181, 1638, 64, "AMD Instinct MI210 data sheet, 2022"),
-    _gpu("mi100", 184.6, 1229, 32, "AMD Instinct MI100 data sheet, 2020"),
+    *_OF_AMD,
 )
 
 
@@ -111,3 +115,9 @@ def figures_of(product: str) -> GpuFigures | None:
     words = frozenset(_WORD.findall(product.lower()))
     found = [each for each in PUBLISHED if each.words <= words]
     return max(found, key=lambda each: len(each.words), default=None)
+
+
+def is_amd(product: str) -> bool:
+    """Whether the GPU with this product label is one of AMD's, by what it is called."""
+    words = frozenset(_WORD.findall(product.lower()))
+    return bool(words & _AMD_WORDS) or figures_of(product) in _OF_AMD

@@ -20,7 +20,12 @@ from plimsoll.observe.eligibility.selection import Selectors
 from plimsoll.observe.eligibility.steady import SteadyNodes
 from plimsoll.observe.kept import Kept
 from plimsoll.observe.nodes.gpus import Offer, product_names
-from plimsoll.observe.nodes.pool_templates import future_labels, future_taints, product_label
+from plimsoll.observe.nodes.pool_templates import (
+    future_labels,
+    future_taints,
+    gpu_resource,
+    product_label,
+)
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.observe.views.pools import gpu_type_of
 from plimsoll.observe.whole_numbers import whole_number
@@ -146,16 +151,13 @@ def _future_node(pool: GPUPool) -> Node:
 
 
 def _with_future(offers: Offers, growing: Iterable[GPUPool], first: int) -> Offers:
-    """The offers with those of nodes to come, whose places begin with the `first`.
-
-    Of a type that nobody has they are taken for NVIDIA's, as when nodes are bought.
-    """
+    """The offers with those of nodes to come, whose places begin with the `first`."""
     vendors, found = {each.gpu_type: each.vendor for each in offers}, dict(offers)
     for place, pool in enumerate(growing, first):
         gpu_type = pool.spec.gpu_type or ""
         figures = figures_of(gpu_type)
         memory, speed = (figures.memory_gib * _GIBIBYTE, figures.speed) if figures else (0, None)
-        offer = _Offer(gpu_type, vendors.get(gpu_type, 0), memory, speed)
+        offer = _Offer(gpu_type, vendors.get(gpu_type, _VENDORS[gpu_resource(pool)]), memory, speed)
         found[offer] = found.get(offer, 0) | 1 << place
     return found
 

@@ -7,9 +7,11 @@ from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.parts.node_claim_template import NodeClaimTemplate, NodeTaint
 from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
 from plimsoll.kube.objects.objects import Taint
+from plimsoll.observe.assumed.gpu_figures import is_amd
 from plimsoll.observe.nodes.orders import Way
 
-PRODUCT: Final = "nvidia.com/gpu.product"
+_PRODUCT: Final = "nvidia.com/gpu.product"
+_AMD_PRODUCT: Final = "amd.com/gpu.product-name"
 
 
 def template_of(pool: GPUPool) -> NodeClaimTemplate | None:
@@ -39,7 +41,15 @@ def future_labels(pool: GPUPool) -> Mapping[str, str]:
 
 def product_label(pool: GPUPool) -> Mapping[str, str]:
     """The label that says which GPUs they have, if the pool does."""
-    return {} if pool.spec.gpu_type is None else {PRODUCT: pool.spec.gpu_type}
+    gpu_type = pool.spec.gpu_type
+    if gpu_type is None:
+        return {}
+    return {_AMD_PRODUCT if is_amd(gpu_type) else _PRODUCT: gpu_type}
+
+
+def gpu_resource(pool: GPUPool) -> str:
+    """The resource by which their GPUs are requested: NVIDIA's, unless the pool's are AMD's."""
+    return "amd.com/gpu" if is_amd(pool.spec.gpu_type or "") else "nvidia.com/gpu"
 
 
 def future_taints(pool: GPUPool) -> tuple[Taint, ...]:

@@ -16,6 +16,7 @@ from plimsoll.observe.nodes.orders import Order, Stage, Way
 from plimsoll.observe.nodes.pool_templates import (
     future_labels,
     future_taints,
+    gpu_resource,
     product_label,
     way_of,
 )
@@ -30,7 +31,6 @@ LONGEST_WAIT: Final = timedelta(minutes=20)
 after a quarter of an hour."""
 LONGEST_UNHEARD: Final = timedelta(minutes=5)
 """How long cluster-autoscaler may take to accept a request: it looks every few seconds."""
-_GPU: Final = "nvidia.com/gpu"
 _OF_ONE_NODE: Final = frozenset({"kubernetes.io/hostname"})
 _MANY_PODS: Final = 110
 _UNKNOWN_CPU: Final = "1000000"
@@ -190,7 +190,8 @@ def _view(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> NodeView:
     """What all nodes to come of a pool are like."""
     present = present_nodes(pool, snapshot)
     offers = [offer for node in present for offer in node.offers]
-    resource, promised = next((o.resource for o in offers), _GPU), pool.spec.gpus_per_node or 0
+    resource = next((each.resource for each in offers), gpu_resource(pool))
+    promised = pool.spec.gpus_per_node or 0
     # Those that are there may have fewer than was promised.
     gpus = min(promised, max((offer.count for offer in offers), default=promised))
     cpu, memory = _amounts(pool, terms, snapshot, present)

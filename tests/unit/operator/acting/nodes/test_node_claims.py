@@ -31,6 +31,11 @@ def test_it_belongs_to_the_pool_and_to_no_nodepool() -> None:
     }
 
 
+def test_gpus_of_amd_are_asked_for_by_their_own_name() -> None:
+    made = claim(a_growing_pool(gpu_type="AMD_Instinct_MI300X_OAM"))
+    assert made["spec"]["resources"] == {"requests": {"amd.com/gpu": "8"}}
+
+
 def test_what_the_provider_decides_is_required_and_other_labels_are_set() -> None:
     pool = a_growing_pool(capacityType="Spot")
     pool["spec"]["nodeSelector"] |= {INSTANCE_TYPE: "p5.48xlarge"}

@@ -34,6 +34,12 @@ def test_it_asks_for_as_many_pods_as_nodes_each_with_all_gpus_of_one() -> None:
         assert (owner["kind"], owner["name"], owner["controller"]) == ("GPUPool", "h100", True)
 
 
+def test_gpus_of_amd_are_asked_for_by_their_own_name() -> None:
+    _, template = made(an_autoscaled_pool(gpu_type="mi300x"))
+    (container,) = template["template"]["spec"]["containers"]
+    assert container["resources"] == {"limits": {"amd.com/gpu": "8"}}
+
+
 def test_its_pods_fit_on_no_node_that_is_there() -> None:
     there = (a_node_of("h100", "one"), a_node_of("h100", "two"))
     there[1]["metadata"]["labels"]["kubernetes.io/hostname"] = "host"

@@ -109,6 +109,12 @@ def test_gpus_of_two_vendors_are_not_for_one_image() -> None:
     assert types_of(unknown(template=only), amd, NODES[2]) == ["AMD-Instinct-MI300X"]
 
 
+def test_whose_gpus_those_of_nodes_to_come_are_follows_from_their_name() -> None:
+    amd = a_growing_pool("mi300x", gpu_type="AMD_Instinct_MI300X_OAM")
+    assert types_of(unknown(), amd, NODES[2]) == [T4]
+    assert types_of(unknown(), amd) == ["AMD_Instinct_MI300X_OAM"]
+
+
 @pytest.mark.parametrize(
     ("job", "lacking"),
     [

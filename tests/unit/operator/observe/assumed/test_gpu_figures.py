@@ -1,6 +1,6 @@
 import pytest
 
-from plimsoll.observe.assumed.gpu_figures import PUBLISHED, figures_of
+from plimsoll.observe.assumed.gpu_figures import PUBLISHED, figures_of, is_amd
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,12 @@ def test_a_gpu_is_known_by_the_labels_that_exist_for_it(label: str, words: str) 
     figures = figures_of(label)
     assert figures is not None
     assert figures.words == frozenset(words.split())
+
+
+def test_whose_it_is_is_known_by_its_name() -> None:
+    amd = ["AMD-Instinct-MI300X-OAM", "mi250x", "AMD-ACME-9000", "AMD_Radeon_Pro_W7900"]
+    assert all(map(is_amd, amd))
+    assert not any(map(is_amd, ["NVIDIA-H100-80GB-HBM3", "Tesla-T4", "ACME-9000", ""]))
 
 
 def test_of_an_unknown_gpu_nothing_is_published() -> None:

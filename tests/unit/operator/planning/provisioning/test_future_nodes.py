@@ -36,6 +36,11 @@ def test_a_pool_may_grow_up_to_its_most() -> None:
     assert names(a_pool("fixed", {"a": "b"})) == []
 
 
+def test_nodes_to_come_of_amd_offer_its_gpus() -> None:
+    (offer,) = first(seen(a_growing_pool(gpu_type="AMD_Instinct_MI300X_OAM"))).view.offers
+    assert (offer.resource, offer.gpu_type) == ("amd.com/gpu", "AMD_Instinct_MI300X_OAM")
+
+
 def test_a_pool_that_does_not_say_how_it_is_bought_is_only_advised() -> None:
     snapshot = seen(a_growing_pool(most=1, sells=False))
     assert future_nodes(snapshot, frozenset()) == ()
