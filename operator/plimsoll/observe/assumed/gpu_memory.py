@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from plimsoll.kube.objects.objects import Labels
-from plimsoll.observe.assumed.gpu_figures import figures_of
+from plimsoll.observe.nodes.gpu_figures import figures_of
 from plimsoll.observe.nodes.gpus import Offer, is_slice, product_names
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.observe.whole_numbers import whole_number

@@ -12,13 +12,13 @@ from typing import Final
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.objects import Labels, Node, NodeMeta, NodeSpec
-from plimsoll.observe.assumed.gpu_figures import GpuFigures, figures_of
 from plimsoll.observe.eligibility.eligibility import Constraints
 from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
 from plimsoll.observe.eligibility.placement_spec import template_constraints
 from plimsoll.observe.eligibility.selection import Selectors
 from plimsoll.observe.eligibility.steady import SteadyNodes
 from plimsoll.observe.kept import Kept
+from plimsoll.observe.nodes.gpu_figures import GpuFigures, figures_of
 from plimsoll.observe.nodes.gpus import Offer, product_names
 from plimsoll.observe.nodes.pool_templates import (
     future_labels,

@@ -7,7 +7,7 @@ from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.parts.node_claim_template import NodeClaimTemplate, NodeTaint
 from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
 from plimsoll.kube.objects.objects import Taint
-from plimsoll.observe.assumed.gpu_figures import is_amd
+from plimsoll.observe.nodes.gpu_figures import is_amd
 from plimsoll.observe.nodes.orders import Way
 
 _PRODUCT: Final = "nvidia.com/gpu.product"

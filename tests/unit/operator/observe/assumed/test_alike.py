@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.acting.conditions.speeds import speeds_of
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.observe.assumed.gpu_figures import REALISED
+from plimsoll.observe.nodes.gpu_figures import REALISED
 from plimsoll.planning.training.expected_end import work_rate
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, T4

@@ -8,7 +8,7 @@ import pytest
 from plimsoll.api.parts.gang import Accelerator
 from plimsoll.api.parts.progress import MeasuredRate
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.observe.assumed.gpu_figures import REALISED
+from plimsoll.observe.nodes.gpu_figures import REALISED
 from plimsoll.observe.observer import Observer
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4, T4

@@ -1,6 +1,6 @@
 import pytest
 
-from plimsoll.observe.assumed.gpu_figures import PUBLISHED, figures_of, is_amd
+from plimsoll.observe.nodes.gpu_figures import PUBLISHED, figures_of, is_amd
 
 
 @pytest.mark.parametrize(
