@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,10 +50,6 @@ def rendered(*values: str, name: str = "plimsoll") -> str:
     return run("helm", "template", name, CHART, f"--namespace={NAMESPACE}", *given)
 
 
-def documents(text: str) -> list[dict[str, Any]]:
-    return manifests_in(text)
-
-
 def kubectl(server: ControlPlane, *arguments: str, stdin: str = "") -> str:
     program = find_programs(os.environ) / "kubectl"
     return run(program, f"--kubeconfig={server.kubeconfig}", *arguments, stdin=stdin)
@@ -67,11 +62,11 @@ def test_each_object_is_as_its_schema_wants_it(
     text = rendered(*values)
     strict = ("--dry-run=server", "--validate=strict", "--server-side")
     output = kubectl(server, "apply", *strict, "--filename=-", stdin=text)
-    assert len(output.splitlines()) == len(documents(text))
+    assert len(output.splitlines()) == len(manifests_in(text))
 
 
 def the_pod(*values: str) -> Manifest:
-    (deployment,) = (d for d in documents(rendered(*values)) if d["kind"] == "Deployment")
+    (deployment,) = (d for d in manifests_in(rendered(*values)) if d["kind"] == "Deployment")
     template = deployment["spec"]["template"]
     spec = {**template["spec"], "serviceAccountName": "default"}
     return {
@@ -90,7 +85,7 @@ def test_a_namespace_that_is_restricted_takes_the_pods(
 
 def test_two_releases_share_no_name() -> None:
     def names(name: str) -> set[tuple[str, str]]:
-        found = documents(rendered(*ALL_OF_IT, "crds.install=false", name=name))
+        found = manifests_in(rendered(*ALL_OF_IT, "crds.install=false", name=name))
         return {(each["kind"], each["metadata"]["name"]) for each in found}
 
     assert names("one").isdisjoint(names("two"))
@@ -104,7 +99,9 @@ FLOW_SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
 @pytest.fixture
 def account(server: ControlPlane, tmp_path: Path) -> Iterator[ApiServer]:
     """The API server as the operator's account asks it, whose FlowSchemas are there."""
-    found = [d for d in documents(rendered("flowControl.enabled=true")) if d["kind"] == FLOW_SCHEMA]
+    found = [
+        d for d in manifests_in(rendered("flowControl.enabled=true")) if d["kind"] == FLOW_SCHEMA
+    ]
     for each in found:
         server.api.create(FLOW_SCHEMAS, each)
     token = add_account(server.api, "plimsoll", NAMESPACE, cluster_rules=[], own_rules=[])

@@ -204,7 +204,7 @@ def test_a_job_that_cannot_run_disturbs_nobody(rng: Random) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=2 * settings().max_examples // 5)
 @given(seeds)
 def test_a_snapshot_that_is_read_again_is_the_same_question(rng: Random) -> None:
     cluster = a_cluster(rng)

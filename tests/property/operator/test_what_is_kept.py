@@ -202,7 +202,7 @@ def _is_shared(some: Snapshot, other: Snapshot) -> bool:
     return some.nodes is other.nodes and some.jobs is other.jobs
 
 
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=2 * settings().max_examples // 5)
 @given(lives)
 def test_what_has_not_changed_is_shared_with_the_last_snapshot(life: Life) -> None:
     observer = Observer()

@@ -78,7 +78,7 @@ def steps(rng: Random, *, nodes: int, jobs: int) -> Iterator[tuple[Problem, Solv
 
 @example(Random(0))
 @given(sources)
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=2 * settings().max_examples // 5)
 def test_a_plan_is_that_of_a_problem_without_predecessors(rng: Random) -> None:
     for problem, solver in steps(rng, nodes=rng.choice((2, 5, 9)), jobs=rng.choice((3, 9, 16))):
         assert solver.solve(problem, AT_ONCE) == solve(problem, AT_ONCE)
@@ -92,7 +92,7 @@ def test_so_it_is_among_hundreds_of_jobs(seed: int) -> None:
 
 
 @given(sources)
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=2 * settings().max_examples // 5)
 def test_a_verdict_a_score_and_a_bound_are_those_without_predecessors(rng: Random) -> None:
     memory = Memory()
     for problem, _ in steps(rng, nodes=4, jobs=8):

@@ -61,7 +61,7 @@ def moved_and_looked_at(rng: Random) -> Ledger:
     return ledger
 
 
-@settings(max_examples=2 * settings().max_examples)
+@settings(max_examples=3 * settings().max_examples)
 @given(sources)
 def test_rooms_that_are_kept_are_those_of_each_row(rng: Random) -> None:
     ledger = moved_and_looked_at(rng)
@@ -69,7 +69,7 @@ def test_rooms_that_are_kept_are_those_of_each_row(rng: Random) -> None:
 
 
 @pytest.mark.parametrize(("limit", "least"), [("MOST_CELLS", 8), ("MOST_CHANGES", 2)])
-@settings(max_examples=settings().max_examples // 3)
+@settings(max_examples=3 * settings().max_examples // 5)
 @given(rng=sources)
 def test_what_is_forgotten_for_want_of_room_is_found_anew(
     limit: str, least: int, rng: Random

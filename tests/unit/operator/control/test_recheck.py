@@ -139,7 +139,7 @@ class Happenings:
         self._twin.api.update(key, changed)
 
 
-@settings(max_examples=settings().max_examples // 10)
+@settings(max_examples=settings().max_examples // 6)
 @given(st.integers(0, 10**9))
 def test_what_is_kept_is_what_looking_at_everything_gives(seed: int) -> None:
     before = found_differences()
