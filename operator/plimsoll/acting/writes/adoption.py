@@ -13,6 +13,7 @@ from plimsoll.acting.adoption.changes import (
     Revise,
     StandFor,
 )
+from plimsoll.acting.writes.crowds import WINDOW_SECONDS, Crowd, Crowds, One
 from plimsoll.api.definition import GROUP, VERSION
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.clock import Clock
@@ -62,8 +63,11 @@ class AdoptionWriter:
         events: EventRecorder,
         listener: AdoptionListener,
         clock: Clock,
+        *,
+        window_seconds: float = WINDOW_SECONDS,
     ) -> None:
         self._client, self._events, self._listener = client, events, listener
+        self._adopted = Crowds(events, Reason.ADOPTED, crowd_text, window_seconds=window_seconds)
         self._clock = clock
         self._queue: FairQueue[Change] = FairQueue(each=OF_ONE)
         self._under_way: set[str] = set()
@@ -165,9 +169,11 @@ class AdoptionWriter:
                 self._record(change.workload, Reason.INVALID_SPEC, text, warning=True)
             return
         self._listener.read_job(made)
-        spec = change.stand_in.job.spec
-        text = f"planned in queue {spec.queue} as TrainingJob {meta['name']}"
-        self._record(change.workload, Reason.ADOPTED, text)
+        queue = change.stand_in.job.spec.queue
+        text = f"planned in queue {queue} as TrainingJob {meta['name']}"
+        saying = _saying(change.workload, Reason.ADOPTED, text)
+        _log_saying(saying)
+        self._adopted.say(Crowd(meta["namespace"], queue), One(meta["name"], (saying,)))
 
     async def _remove(self, change: Remove) -> None:
         meta, ref = change.stand_in.metadata, change.stand_in.spec.workload_ref
@@ -192,11 +198,14 @@ class AdoptionWriter:
     def _record(
         self, workload: Candidate, reason: Reason, message: str, *, warning: bool = False
     ) -> None:
-        meta, adapter = workload.item.metadata, workload.adapter
-        subject = Subject(adapter.api_version, adapter.kind, meta.name, meta.uid, meta.namespace)
-        self._events.record(Saying(subject, reason, message, warning))
-        name = f"{adapter.kind}/{meta.namespace}/{meta.name}"
-        _log.info(message, workload=name, reason=reason)
+        saying = _saying(workload, reason, message, warning=warning)
+        _log_saying(saying)
+        self._events.record(saying)
+
+
+def crowd_text(count: int, queue: str, some: str) -> str:
+    """What is said of many workloads for which TrainingJobs stand now, some of which are named."""
+    return f"{count} workloads planned in queue {queue} as TrainingJobs: {some}"
 
 
 def held(workload: Candidate, now: datetime) -> list[Operation]:
@@ -225,6 +234,18 @@ def ungated(part: Candidate) -> list[Operation]:
 def let_go(workload: Candidate) -> list[Operation]:
     """The JSON patch that takes our gate from a workload's pods, and resumes it."""
     return [_same(workload), *workload.adapter.let_go(workload)]
+
+
+def _saying(workload: Candidate, reason: Reason, message: str, *, warning: bool = False) -> Saying:
+    """An event of a workload."""
+    meta, adapter = workload.item.metadata, workload.adapter
+    subject = Subject(adapter.api_version, adapter.kind, meta.name, meta.uid, meta.namespace)
+    return Saying(subject, reason, message, warning)
+
+
+def _log_saying(saying: Saying) -> None:
+    of = saying.subject
+    _log.info(saying.message, workload=f"{of.kind}/{of.namespace}/{of.name}", reason=saying.reason)
 
 
 def _same(workload: Candidate) -> Operation:

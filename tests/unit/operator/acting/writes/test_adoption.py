@@ -9,14 +9,18 @@ from typing import Any
 
 from aiohttp import web
 
-from plimsoll.acting.adoption.changes import LetGo
+from plimsoll.acting.adoption.changes import LetGo, adoption_changes
 from plimsoll.acting.writes.adoption import AdoptionWriter
+from plimsoll.acting.writes.crowds import MOST_NAMED, TOLD_ALONE
 from plimsoll.clock import SYSTEM
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll_devcluster.manifest import Manifest
+from support.clusters.adopted_jobs import seen_job
 from support.clusters.adopted_workloads import SUSPENDED, at_rest, candidate, jobs_of
+from support.clusters.seen import seen
+from support.objects.batch_jobs import a_batch_job
 from support.objects.manifests import edited
 from support.objects.workloads import a_jobset, asking, held, replicated
 from support.programs.asynchronous import asynchronous, until
@@ -34,9 +38,12 @@ class Written:
     refuses: str = ""
     patches: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     heard: int = 0
+    events: list[Manifest] = field(default_factory=list[Manifest])
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Take a write."""
+        if request.path.endswith("/events"):
+            self.events.append(json.loads(await request.read()))
         if request.method == "PATCH":
             self.patches.append((request.path, json.loads(await request.read())))
         if request.path == self.refuses:
@@ -62,8 +69,9 @@ async def a_writer(refuses: str = "") -> AsyncGenerator[tuple[AdoptionWriter, Wr
     """A writer that runs, and what it has written."""
     written = Written(refuses)
     async with answering(written.answer) as server, KubeClient.to(server) as client:
-        writer = AdoptionWriter(client, EventRecorder(client), written, SYSTEM)
-        running = asyncio.create_task(writer.run())
+        events = EventRecorder(client)
+        writer = AdoptionWriter(client, events, written, SYSTEM, window_seconds=0.2)
+        running = asyncio.gather(writer.run(), events.run())
         try:
             yield writer, written
         finally:
@@ -106,3 +114,17 @@ async def test_a_jobset_is_not_resumed_while_a_job_of_its_stays_gated() -> None:
 
         await until(is_let_go)
     assert written.paths[:5] == [first, second, first, second, JOBSET]
+
+
+@asynchronous
+async def test_many_that_are_adopted_at_once_are_told_of_by_few_events() -> None:
+    jobs = [seen_job(a_batch_job(f"sweep-{number}")) for number in range(50)]
+    async with a_writer() as (writer, written):
+        writer.submit(adoption_changes(seen(*jobs).adopted, advises=False))
+        await until(lambda: len(written.events) == TOLD_ALONE + 1)
+    *alone, crowd = written.events
+    assert {event["involvedObject"]["kind"] for event in alone} == {"Job"}
+    assert crowd["involvedObject"]["kind"] == "Namespace"
+    text, count = crowd["message"], 50 - TOLD_ALONE
+    assert text.startswith(f"{count} workloads planned in queue default as TrainingJobs: job-sweep")
+    assert text.endswith(f" and {count - MOST_NAMED} more")

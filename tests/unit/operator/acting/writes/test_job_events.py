@@ -10,7 +10,8 @@ import pytest
 from aiohttp import web
 
 from plimsoll.acting.step import JobEvent
-from plimsoll.acting.writes.job_events import MOST_NAMED, TOLD_ALONE, JobEvents
+from plimsoll.acting.writes.crowds import MOST_NAMED, TOLD_ALONE
+from plimsoll.acting.writes.job_events import JobEvents
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.vocabulary.reasons import Reason
