@@ -161,9 +161,10 @@ class Loop:
         return found
 
     def _rest_seconds(self, worked: float, writer: Writer) -> float:
-        terms = self._terms
-        pause = terms.busy_pause_seconds if self._is_busy(writer) else terms.pause_seconds
-        return max(pause, min(3 * worked, 1.0))
+        """Leave most of the processor to others, above all to writes, which have enough to do."""
+        if self._is_busy(writer):
+            return max(self._terms.busy_pause_seconds, min(5 * worked, 1.0))
+        return max(self._terms.pause_seconds, min(3 * worked, 1.0))
 
     def _is_busy(self, writer: Writer) -> bool:
         jobs = len(self.latest.jobs) if self.latest is not None else 0

@@ -13,7 +13,7 @@ from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.vocabulary.reasons import Reason
 
 TOLD_ALONE: Final = 10
-"""How many objects of one crowd have an event each within a window."""
+"""How many objects of one crowd have an event each within a window; none while it lasts on."""
 WINDOW_SECONDS: Final = 10.0
 MOST_NAMED: Final = 3
 
@@ -35,10 +35,11 @@ class One:
 
 @dataclass(slots=True)
 class _Window:
-    """How many there were within a window, and the first of those without an event."""
+    """How many more have an event each, and of those without one how many there are, and which."""
 
+    alone: int
     count: int = 0
-    untold: list[One] = field(default_factory=list[One])
+    first: list[One] = field(default_factory=list[One])
 
 
 class Crowds:
@@ -61,28 +62,33 @@ class Crowds:
 
     def say(self, crowd: Crowd, one: One) -> None:
         """Record what happened to one of a crowd; among many, with the others a little later."""
-        window = self._windows.get(crowd)
-        if window is None:
-            window = self._windows[crowd] = _Window()
-            asyncio.get_running_loop().call_later(self._window_seconds, self._tell, crowd)
-        window.count += 1
-        if window.count <= TOLD_ALONE:
+        window = self._windows.get(crowd) or self._open(crowd, alone=TOLD_ALONE)
+        if window.alone:
+            window.alone -= 1
             self._record(one)
-        elif len(window.untold) <= MOST_NAMED:
-            window.untold.append(one)
+            return
+        window.count += 1
+        if len(window.first) <= MOST_NAMED:
+            window.first.append(one)
 
-    def _tell(self, crowd: Crowd) -> None:
+    def _open(self, crowd: Crowd, *, alone: int) -> _Window:
+        window = self._windows[crowd] = _Window(alone)
+        asyncio.get_running_loop().call_later(self._window_seconds, self._close, crowd)
+        return window
+
+    def _close(self, crowd: Crowd) -> None:
         """Tell of those of a window that have not been told of."""
         window = self._windows.pop(crowd)
-        untold, count = window.untold, window.count - TOLD_ALONE
-        if len(untold) <= MOST_NAMED:
-            for one in untold:
+        if len(window.first) <= MOST_NAMED:
+            for one in window.first:
                 self._record(one)
             return
-        names = ", ".join(one.name for one in untold[:MOST_NAMED])
-        some = f"{names} and {count - MOST_NAMED} more"
+        names = ", ".join(one.name for one in window.first[:MOST_NAMED])
+        some = f"{names} and {window.count - MOST_NAMED} more"
+        text = self._text(window.count, crowd.queue, some)
         subject = Subject("v1", "Namespace", crowd.namespace, "", crowd.namespace)
-        self._events.record(Saying(subject, self._reason, self._text(count, crowd.queue, some)))
+        self._events.record(Saying(subject, self._reason, text))
+        self._open(crowd, alone=0)
 
     def _record(self, one: One) -> None:
         for saying in one.sayings:

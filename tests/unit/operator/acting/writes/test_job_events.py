@@ -108,6 +108,19 @@ async def test_each_queue_is_told_of_for_itself_and_each_window_anew() -> None:
 
 
 @asynchronous
+async def test_while_more_come_in_each_window_none_is_told_of_alone() -> None:
+    async with saying() as (events, heard):
+        for number in range(50):
+            admit(events, number)
+        await until(lambda: len(heard) == TOLD_ALONE + 1)
+        for number in range(50, 70):
+            admit(events, number)
+        await until(lambda: len(heard) == TOLD_ALONE + 2)
+        assert about(heard)[-2:] == ["Namespace/team"] * 2
+        assert heard[-1]["message"].startswith("20 jobs of queue default placed: job-50, ")
+
+
+@asynchronous
 async def test_all_else_that_happens_to_a_job_has_an_event_of_its_own() -> None:
     async with saying(60.0) as (events, heard):
         for number in range(TOLD_ALONE + 5):
