@@ -1,8 +1,10 @@
 """GPUPools that may buy nodes, the orders by which they did, and the nodes that came."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
@@ -80,6 +82,7 @@ def a_claim(
     node: str = "",
     *,
     arrived: bool = False,
+    last_pod_event: datetime | None = None,
     **metadata: Any,  # noqa: ANN401 - what of it matters
 ) -> Manifest:
     """A node that was ordered for a pool; it has registered if it is named."""
@@ -88,7 +91,11 @@ def a_claim(
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",
         "metadata": {"name": name, **_ordered_for(pool), **metadata},
-        "status": {"nodeName": node, "conditions": conditions},
+        "status": {
+            "nodeName": node,
+            "conditions": conditions,
+            **({"lastPodEventTime": rfc3339(last_pod_event)} if last_pod_event else {}),
+        },
     }
 
 

@@ -1,5 +1,6 @@
 """Karpenter's NodeClaims: nodes that have been ordered, on their way, or there."""
 
+from datetime import datetime
 from typing import Final
 
 from plimsoll.kube.objects.objects import KubeObject, Wire
@@ -10,10 +11,14 @@ CAPACITY_TYPES: Final = {"OnDemand": "on-demand", "Spot": "spot", "Reserved": "r
 
 
 class NodeClaimStatus(Wire, frozen=True):
-    """How far it has come; `node_name` is empty until the node has registered."""
+    """How far it has come; `node_name` is empty until the node has registered.
+
+    `last_pod_event_time`: when a pod was last bound to the node, or left it.
+    """
 
     conditions: tuple[WorkloadCondition, ...] = ()
     node_name: str = ""
+    last_pod_event_time: datetime | None = None
 
 
 class NodeClaim(KubeObject, frozen=True):

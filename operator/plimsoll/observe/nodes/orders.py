@@ -42,6 +42,7 @@ class Order:
     `node` is its name once it has registered, "" until then. `arrived`: it has all its GPUs, and
     `arrival` is when that was so first.
     `leaving`: it is being given back. `occupied`: pods run there that did not come with the node.
+    `last_pod_event`: when a pod last came there or left, as far as that is known.
     `number` counts the nodes that were ordered together, under one name.
     """
 
@@ -57,6 +58,7 @@ class Order:
     way: Way = Way.NODE_CLAIM
     stage: Stage = Stage.ACCEPTED
     number: int = 0
+    last_pod_event: datetime | None = None
 
 
 def orders_of(
@@ -95,6 +97,7 @@ def _order(claim: NodeClaim, pool: str, busy: set[str]) -> Order:
         leaving=meta.deletion_timestamp is not None,
         occupied=status.node_name in busy,
         arrival=None if ready is None else ready.last_transition_time,
+        last_pod_event=status.last_pod_event_time,
     )
 
 

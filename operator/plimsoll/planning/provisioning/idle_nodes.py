@@ -1,8 +1,9 @@
 """Find nodes that were bought and are to be given back: idle, aged, or emptied.
 
 A node is first closed by a taint, and given back once that has been seen and it is still idle: no
-plan can have put a job there meanwhile. How long nodes have been idle is forgotten by a restart,
-which keeps them a while longer. Nodes that cluster-autoscaler made are its own to remove.
+plan can have put a job there meanwhile. After a restart nodes count as idle since their last pod
+event; without one they are kept a while longer. Nodes that cluster-autoscaler made are its own to
+remove.
 """
 
 from collections import Counter
@@ -84,10 +85,13 @@ class IdleNodes:
 
     def __init__(self) -> None:
         self._since: dict[str, datetime] = {}
+        self._seen: AbstractSet[str] = frozenset()
+        """The orders that were there in the last turn."""
 
     def due(self, snapshot: Snapshot, uses: Uses) -> Iterator[Close | Reopen | GiveBack]:
         """What to do now."""
         before, self._since = self._since, {}
+        seen, self._seen = self._seen, frozenset(order.uid for order in snapshot.orders)
         used = uses.used
         pools = {pool.metadata.name: pool for pool in snapshot.pools}
         left = Counter({name: len(present_nodes(pool, snapshot)) for name, pool in pools.items()})
@@ -111,7 +115,9 @@ class IdleNodes:
                 if _taint(node) is not None:
                     yield Reopen(node, _NEEDED)
                 continue
-            since = self._since[order.uid] = before.get(order.uid, snapshot.now)
+            first = None if order.uid in seen else order.last_pod_event
+            since = before.get(order.uid) or first or snapshot.now
+            self._since[order.uid] = since
             time = uses.times.get(order.pool, UNKNOWN)
             closed = _taint(node) is not None
             if closed or snapshot.now - since >= time:

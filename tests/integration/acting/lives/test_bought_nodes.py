@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from plimsoll.kube.objects.times import rfc3339
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import CAPACITY_TYPE, NODES, fake_node
@@ -292,6 +293,29 @@ def test_a_half_empty_node_is_emptied_once_its_job_fits_elsewhere(
     (said,) = {event["note"] for event in scene.events(small, "Migrated")}
     assert said.startswith(f"left {left} (NodeEmptied), now ")
     assert len(scene.status(small)["disruptionTimes"]) == 1
+
+
+@pytest.mark.slow
+def test_how_long_a_node_was_idle_is_known_after_a_restart(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    del claims
+    job = a_training_job("job", rates={L4: 1})
+    scene.apply(a_pool_of("l4", ONE_L4, idleTime="1h"), job)
+    scene.running(job)
+    (claim,) = (f"{NODE_CLAIMS}/{name}" for name in orders(scene.api))
+    scene.delete(job)
+    wait_until(lambda: not scene.pods_of(job), timeout_seconds=SECONDS, what="its pod is gone")
+    wait_until(
+        lambda: "lastPodEventTime" in scene.api.get(claim)["status"],
+        timeout_seconds=SECONDS,
+        what="Karpenter says when a pod last came or went",
+    )
+    scene.operator.kill()
+    long_ago = rfc3339(datetime.now(UTC) - timedelta(hours=2))
+    scene.api.merge(f"{claim}/status", {"status": {"lastPodEventTime": long_ago}})
+    scene.operator.start()
+    until_given_back(scene)
 
 
 @pytest.mark.slow

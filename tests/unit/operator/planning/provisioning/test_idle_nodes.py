@@ -113,6 +113,22 @@ def test_the_time_begins_anew_once_it_has_been_used() -> None:
     assert changes(idle, POOL, *bought(), after=timedelta(minutes=20)) == [(Close, "n")]
 
 
+def test_after_a_restart_a_node_has_been_idle_since_its_last_pod() -> None:
+    left = a_claim("h100-n", node="n", arrived=True, last_pod_event=NOW)
+    node = a_node_of("h100", "n")
+    assert changes(IdleNodes(), POOL, left, node, after=timedelta(minutes=9)) == []
+    assert changes(IdleNodes(), POOL, left, node, after=timedelta(minutes=10)) == [(Close, "n")]
+
+
+def test_what_is_no_longer_awaited_is_idle_from_then_on_whatever_ran_there_before() -> None:
+    idle, long_ago = IdleNodes(), NOW - timedelta(hours=1)
+    left = a_claim("h100-n", node="n", arrived=True, last_pod_event=long_ago)
+    node = a_node_of("h100", "n")
+    assert changes(idle, POOL, left, node, wanted=["n"], after=timedelta()) == []
+    assert changes(idle, POOL, left, node, after=timedelta(minutes=1)) == []
+    assert changes(idle, POOL, left, node, after=timedelta(minutes=11)) == [(Close, "n")]
+
+
 def test_a_spare_node_is_kept_free_where_the_pool_says_so() -> None:
     pool = a_growing_pool(provisioning={"headroom": 1})
     assert due(pool, *bought("a"), *bought("b")) == [(Close, "a")]
