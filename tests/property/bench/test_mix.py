@@ -34,6 +34,7 @@ def test_the_mix_is_the_best_of_all(problem: MixProblem) -> None:
     assert mix.is_least_unserved
 
 
+@pytest.mark.slow
 @given(mix_problems(most_buckets=3))
 def test_no_mix_is_cheaper_than_the_bound_while_nothing_is_left(problem: MixProblem) -> None:
     greedy = cheapest_first(problem)

@@ -130,6 +130,7 @@ def a_gang(template: Manifest) -> Manifest:
     return a_training_job("train", workers=2, template=template)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [a_gang, a_service])
 @given(
     fields=st.lists(

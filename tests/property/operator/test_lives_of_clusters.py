@@ -165,6 +165,7 @@ FEWER = settings(max_examples=settings().max_examples // 2)
 seeds = st.integers(0, 2**32 - 1).map(Random)
 
 
+@pytest.mark.slow
 @FEWER
 @given(seeds)
 def test_whatever_happens_the_cluster_comes_to_rest_and_all_is_reported(rng: Random) -> None:

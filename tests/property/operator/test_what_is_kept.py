@@ -6,6 +6,7 @@ from decimal import Decimal
 from random import Random
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -187,6 +188,7 @@ def test_a_snapshot_is_what_would_be_seen_for_the_first_time(life: Life) -> None
         assert observer.snapshot(objects, now) == Observer().snapshot(objects, now)
 
 
+@pytest.mark.slow
 @given(lives)
 def test_a_plan_is_made_of_what_would_be_asked_the_first_time(life: Life) -> None:
     observer, builder = Observer(), ProblemBuilder()

@@ -61,6 +61,7 @@ def moved_and_looked_at(rng: Random) -> Ledger:
     return ledger
 
 
+@pytest.mark.slow
 @settings(max_examples=3 * settings().max_examples)
 @given(sources)
 def test_rooms_that_are_kept_are_those_of_each_row(rng: Random) -> None:

@@ -176,6 +176,7 @@ def test_planning_twice_changes_nothing_but_for_the_better(problem: Problem) -> 
     assert_settled(problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", RESTLESS_SEEDS)
 def test_planning_twice_settles_what_was_restless_once(seed: int) -> None:
     assert_settled(random_problem(seed, nodes=4, jobs=5))
@@ -206,6 +207,7 @@ def test_no_placements_are_better_than_the_bound(problem: Problem) -> None:
         assert solution.score == best
 
 
+@pytest.mark.slow
 def test_larger_clusters_are_solved_soundly_and_no_worse_than_by_greedy() -> None:
     for seed in range(3):
         problem = with_baseline(random_problem(seed, nodes=30, jobs=60))

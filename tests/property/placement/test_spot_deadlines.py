@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,6 +138,7 @@ def simulated_cost(outlook: Outlook, model: int, steps: int, work: int, draws: i
     return total / draws
 
 
+@pytest.mark.slow
 def test_the_outlook_gives_the_mean_cost_of_following_it() -> None:
     outlook, usual, up = Outlook(0, 1 / 3, work_steps=8, steps=12), 1, Belief(spot_is_up=True)
     assert FACTORS[usual] == 1.0

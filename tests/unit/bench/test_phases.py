@@ -45,6 +45,7 @@ def test_tokens_take_longer_the_more_requests_there_are() -> None:
     assert engine.counters.tokens == pytest.approx(60)
 
 
+@pytest.mark.slow
 def test_the_fewest_replicas_that_keep_both_objectives_are_found() -> None:
     counts, run = phases.best_fixed(a_task())
     assert run.score.keeps(a_task().promise)
@@ -55,6 +56,7 @@ def test_the_fewest_replicas_that_keep_both_objectives_are_found() -> None:
         assert not fewer.score.keeps(a_task().promise)
 
 
+@pytest.mark.slow
 def test_the_operator_keeps_both_objectives_though_its_profiles_are_wrong() -> None:
     run, choosing = asyncio.run(phases.chosen(a_task(), TERMS, 15.0))
     assert run.score.keeps(a_task().promise)
@@ -64,6 +66,7 @@ def test_the_operator_keeps_both_objectives_though_its_profiles_are_wrong() -> N
     assert all(each.load < stated for each in prefill.measured)
 
 
+@pytest.mark.slow
 def test_types_that_serve_at_once_are_both_learned() -> None:
     slow = phases.slower(TRUTH, 1.5)
     task = replace(a_task(fast=1), truths={phases.FAST: TRUTH, phases.SLOW: slow})

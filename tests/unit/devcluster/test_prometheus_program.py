@@ -87,6 +87,7 @@ def test_without_any_the_error_names_every_way_out(environment: dict[str, str]) 
         assert way in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_package_that_is_unknown_is_no_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def hours_taken(*, hours: float, speeds: Mapping[str, float]) -> tuple[float, in
     return run.account.completed / HOUR, run.account.starts
 
 
+@pytest.mark.slow
 def test_a_type_that_is_really_faster_than_stated_is_found() -> None:
     took, starts = hours_taken(hours=10, speeds={H100: 1.0, A100: 2.0})
     assert took < 6

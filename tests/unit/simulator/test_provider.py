@@ -88,6 +88,7 @@ def test_a_claim_for_which_there_is_no_capacity_is_deleted() -> None:
     assert not twin.provider.has("only")
 
 
+@pytest.mark.slow
 def test_a_node_is_paid_for_from_its_launch_until_it_is_drained() -> None:
     async def story(twin: Twin) -> None:
         begin(twin)

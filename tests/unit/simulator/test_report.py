@@ -41,6 +41,7 @@ def day() -> Lived:
     return a_day()
 
 
+@pytest.mark.slow
 def test_nothing_is_held_while_its_node_is_away(day: Lived) -> None:
     found = usage(day)
     assert [found.offered.at(hours * HOUR) for hours in (0.5, 1.5, 2.5)] == [8, 0, 8]

@@ -62,6 +62,7 @@ def test_a_job_starts_trains_at_its_speed_and_completes() -> None:
     assert run.account.starts == 1
 
 
+@pytest.mark.slow
 def test_a_pace_holds_until_the_progress_that_it_names() -> None:
     def slower_after_half(gang: Gang, done: float) -> Pace:
         half = 8 * HOUR / 2
@@ -101,6 +102,7 @@ def test_a_batch_changes_while_a_gang_trains() -> None:
     assert (run.account.starts, run.account.lost_gpu_seconds) == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_job_that_gives_way_saves_first_and_goes_on_from_there() -> None:
     async def story(twin: Twin) -> None:
         begin(twin, gpu_node("a", H100, 8))
@@ -119,6 +121,7 @@ def test_a_job_that_gives_way_saves_first_and_goes_on_from_there() -> None:
     assert low.account.starts == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("interval", "begins"),
     [("1h", 6 * HOUR), ("168h", 6.5 * HOUR)],
@@ -145,6 +148,7 @@ def test_a_small_urgent_job_waits_for_much_unsaved_work(interval: str, begins: f
     assert high.account.started == pytest.approx(begins, abs=4 * TURNS_SECONDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("interval", "begins"),
     [("10m", 2.5 * HOUR), ("168h", 4 * HOUR)],

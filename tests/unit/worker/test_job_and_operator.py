@@ -266,6 +266,7 @@ def test_a_notice_that_is_taken_back_stops_nobody(endpoint: WorkerEndpoint, tmp_
         wait_until(lambda: saves(job), timeout_seconds=SECONDS, what="the next one counts")
 
 
+@pytest.mark.slow
 def test_a_worker_that_saves_nothing_itself_acknowledges_when_it_stops(
     endpoint: WorkerEndpoint, tmp_path: Path
 ) -> None:

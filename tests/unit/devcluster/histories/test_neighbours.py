@@ -38,6 +38,7 @@ def test_what_may_run_runs_on_the_tenants_own_node(name: str) -> None:
             assert each["template"]["spec"]["nodeSelector"] == {LANE: "own-x"}
 
 
+@pytest.mark.slow
 def test_only_what_is_odd_may_be_refused() -> None:
     def is_odd(call: Call) -> bool:
         return call.method != "POST" or call.body["metadata"]["name"] in hostile_objects("x-x")

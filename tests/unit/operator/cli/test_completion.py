@@ -127,6 +127,7 @@ def test_bash_completes_also_what_it_parts_at_a_sign(environment: dict[str, str]
     assert printed("bash", SCRIPTS["bash"] + asked, environment) == [*cases.values()]
 
 
+@pytest.mark.slow
 def test_zsh_offers_words_with_what_they_mean(environment: dict[str, str]) -> None:
     shown = """
         compdef() { :; }
@@ -143,6 +144,7 @@ def test_zsh_offers_words_with_what_they_mean(environment: dict[str, str]) -> No
     ]
 
 
+@pytest.mark.slow
 def test_fish_offers_words_with_what_they_mean(environment: dict[str, str]) -> None:
     asked = "complete -C 'plimsoll top n'; complete -C 'plimsoll versi'"
     assert printed("fish", SCRIPTS["fish"] + asked, environment) == [

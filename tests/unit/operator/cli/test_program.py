@@ -61,6 +61,7 @@ def test_help_loads_neither_models_nor_solver(command: str) -> None:
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_who_stops_reading_gets_no_traceback() -> None:
     program = f"{sys.executable} -c 'import sys, plimsoll.cli as c; sys.exit(c.main())'"
     files = f"--cluster {EXAMPLES / 'cluster.yaml'} -f {EXAMPLES} --time-limit 0"

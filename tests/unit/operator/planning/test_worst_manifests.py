@@ -53,6 +53,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measured", [False, True])
 @pytest.mark.parametrize("batch", [False, True])
 def test_the_largest_gang_costs_a_turn_little(*, batch: bool, measured: bool) -> None:

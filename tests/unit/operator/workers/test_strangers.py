@@ -257,6 +257,7 @@ def test_a_body_that_is_packed_is_not_unpacked(endpoint: WorkerEndpoint) -> None
     assert report(endpoint, **{"Content-Encoding": "gzip"}) == 200, "it is read as it came"
 
 
+@pytest.mark.slow
 def test_junk_by_the_thousand_reaches_nobody_and_keep_no_worker_from_being_heard(
     endpoint: WorkerEndpoint,
 ) -> None:

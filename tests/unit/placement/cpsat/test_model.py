@@ -73,6 +73,7 @@ def a_model(relaxed: Relaxation) -> ModelBuilder:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", quick_first([admission, relaxation]))
 def test_sound_placements_are_feasible_and_score_no_more_than_the_model_says(
     view: Callable[[Problem], Relaxation],

@@ -67,6 +67,7 @@ def test_a_search_is_sound_and_better_than_greedy_where_there_is_much_to_gain(
     assert search.score > score(problem, greedy_placements(problem))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_same_problem_and_workers_give_the_same_plan(workers: int) -> None:
     problem = random_problem(4, nodes=30, jobs=70)
@@ -114,6 +115,7 @@ def view_of_greedy(seed: int) -> View:
     return View(ProblemIndex(problem), dict(placements))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [1, 3, 9])
 def test_neighbourhoods_hold_no_pinned_job_and_keep_to_their_size(kind: Kind, size: int) -> None:

@@ -59,6 +59,7 @@ def test_replicas_follow_the_requests() -> None:
     assert 60 * 1.0 <= missed <= 5 * MINUTE * 5.0
 
 
+@pytest.mark.slow
 def test_what_comes_beyond_all_replicas_is_missed() -> None:
     truth = TrueService(in_steps([10.0] * 120), {H100: 1.0}, start_seconds=30)
 
@@ -85,6 +86,7 @@ def test_a_replica_answers_as_much_as_its_gpu_type_does() -> None:
     assert sorted(service.replicas.values()) == [2.0, 5.0]
 
 
+@pytest.mark.slow
 def test_a_replica_that_drains_answers_nothing_more() -> None:
     rates = [2.0] * 30 + [0.5] * 60
     truth = TrueService(in_steps(rates), {H100: 1.0}, start_seconds=5)
@@ -105,6 +107,7 @@ def test_a_replica_that_drains_answers_nothing_more() -> None:
     assert counts[-1] == (1, 1)
 
 
+@pytest.mark.slow
 def test_with_its_node_a_replica_stops_answering_and_another_takes_its_place() -> None:
     truth = TrueService(in_steps([1.0] * 180), {H100: 1.0}, start_seconds=60)
     seen: list[float] = []
@@ -126,6 +129,7 @@ def test_with_its_node_a_replica_stops_answering_and_another_takes_its_place() -
     assert service.came - service.answered <= 2 * (60 + 60)
 
 
+@pytest.mark.slow
 def test_what_is_known_from_before_is_forecast() -> None:
     """Load rises each day at the same hour: on the eighth day less is missed then."""
 

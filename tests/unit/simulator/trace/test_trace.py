@@ -103,6 +103,7 @@ def test_an_elastic_job_grows_into_what_is_free(tmp_path: Path) -> None:
     assert found.jct_hours == pytest.approx(4 / 2**0.848, abs=2 * SLACK_HOURS)
 
 
+@pytest.mark.slow
 def test_with_a_node_goes_what_was_not_saved_and_it_comes_back_empty(tmp_path: Path) -> None:
     events = ("5400,h-0,Gone", "9000,h-0,Back")
     job = "0,8,2,H100,30"
@@ -122,6 +123,7 @@ def test_a_node_that_comes_back_after_days_is_waited_for(tmp_path: Path) -> None
     assert found["job-2"].waited_hours == pytest.approx(50, abs=SLACK_HOURS)
 
 
+@pytest.mark.slow
 def test_a_node_that_says_that_it_will_go_gets_nothing(tmp_path: Path) -> None:
     jobs = a_trace(
         tmp_path, "60,8,1,H100", columns=",gpuTypes", events=("0,h-0,Notice", "7200,h-0,Gone")

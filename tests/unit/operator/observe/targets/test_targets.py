@@ -124,6 +124,7 @@ def test_a_selector_too_long_for_a_status_is_reported() -> None:
     assert "1024 characters" in found[1]
 
 
+@pytest.mark.slow
 def test_of_a_thousand_targets_each_has_its_own_pods() -> None:
     targets = [a_workload(name=f"w{n}") for n in range(1000)]
     names = [target["metadata"]["name"] for target in targets]

@@ -67,6 +67,7 @@ def test_all_budgets_that_keep_a_job_are_named() -> None:
     assert found == {"gang": ("team/a", "team/b")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "selector",
     [

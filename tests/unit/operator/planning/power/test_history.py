@@ -132,6 +132,7 @@ def mean_error(pairs: Iterator[tuple[float, float]]) -> float:
     return sum(errors) / len(errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("true_watts", "measured_by"), [(300, "node"), (400, "domain"), (600, "domain"), (700, "node")]
 )
@@ -171,6 +172,7 @@ def test_measurements_that_follow_each_other_at_once_are_counted_together() -> N
     assert only_status(hall, now=NOW + 5 * MINUTE) != learned
 
 
+@pytest.mark.slow
 def test_the_reserve_follows_how_far_a_domain_really_strays() -> None:
     calm, wild = busy_hall(500, noise=0.01), busy_hall(500, noise=0.4)
     for hall in (calm, wild):

@@ -168,6 +168,7 @@ def mean_errors(hall: Hall, minutes: int, begin: datetime) -> Mapping[str, float
     return {name: sum(each[name] for each in found) / len(found) for name in found[0]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_pod", [True, False], ids=["by pod", "by node"])
 def test_after_an_hour_what_is_expected_of_each_job_and_domain_is_off_by_five_percent_at_most(
     *, by_pod: bool

@@ -56,6 +56,7 @@ def test_each_namespace_has_its_own_number() -> None:
     assert too_many(a_policy(2), *mine, a_job("theirs", namespace="theirs")) == ["m2"]
 
 
+@pytest.mark.slow
 def test_five_thousand_of_a_namespace_that_wait_are_planned_for_where_nobody_says() -> None:
     running = [at(a_job(f"r{n}"), "node") for n in range(3)]
     jobs = [a_job(f"j{n:04}") for n in range(5001)]
@@ -125,6 +126,7 @@ def test_jobs_beyond_a_limit_say_so_and_are_no_part_of_the_problem(
     assert hold.message == message
 
 
+@pytest.mark.slow
 def test_who_waits_beyond_five_thousand_is_told_what_lets_it_be_planned() -> None:
     beyond = beyond_limits(seen(*(a_job(f"j{n:04}") for n in range(5001))))
     assert beyond == {

@@ -139,6 +139,7 @@ SCENES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=4 * settings().max_examples // 5, deadline=None)
 @given(SCENES, st.integers(0, 3))
 def test_what_was_planned_is_planned_again(

@@ -79,6 +79,7 @@ def test_bursts_that_break_the_promise_are_provided_for_though_most_looks_keep_i
     assert learned(a_service(h100=2), *BURSTS)[H100] < now_each
 
 
+@pytest.mark.slow
 def test_a_promise_that_no_replicas_can_keep_costs_no_more_than_four_times_as_many() -> None:
     assert learned(a_service(h100=2), a_look(4, 9.0, late=1.0), times=600) == {H100: 2.5}
 

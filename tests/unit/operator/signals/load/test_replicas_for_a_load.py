@@ -96,6 +96,7 @@ def test_at_night_a_service_shrinks_and_in_the_morning_it_grows_in_time() -> Non
     assert sum(held for _, held in lived) < 1.35 * total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("day", "grows"), [(0, True), (1, True), (5, False), (6, False)])
 def test_working_days_are_told_from_weekends(day: int, grows: bool) -> None:  # noqa: FBT001
     served = a_served(by_office_hours, at=MONDAY + day * DAY + 8 * HOUR)
@@ -103,6 +104,7 @@ def test_working_days_are_told_from_weekends(day: int, grows: bool) -> None:  # 
     assert (max(early) > 6) == grows
 
 
+@pytest.mark.slow
 def test_on_its_first_day_a_service_follows_what_comes() -> None:
     served, draw = a_served(), random.Random(0)
     for hour in range(24):
@@ -114,6 +116,7 @@ def test_on_its_first_day_a_service_follows_what_comes() -> None:
     assert served.last.quantile is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [timedelta(minutes=4), HOUR, DAY])
 def test_a_gap_in_the_data_changes_nothing(gap: timedelta) -> None:
     load = noisy(100)

@@ -119,6 +119,7 @@ def test_series_that_come_twice_are_reported_twice() -> None:
     assert len(query_result(twice, QUERY, now=AT).samples) == 2
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_odd_series_are_read_in_a_moment() -> None:
     odd = [MALFORMED["labels that are no texts"]] * 100_000
     begun = time.process_time()

@@ -47,6 +47,7 @@ def said(scope: Scope) -> dict[int, Changes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(2))
 def test_it_is_what_the_score_says(block: int) -> None:
     gaining = losing = 0

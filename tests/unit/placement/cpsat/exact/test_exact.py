@@ -75,6 +75,7 @@ def test_none_are_better_where_the_memory_of_shared_gpus_binds() -> None:
     assert bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", quick_first(range(3)))
 def test_of_all_that_pay_for_what_they_throw_away_none_are_better(block: int) -> None:
     compared = bound = 0

@@ -65,6 +65,7 @@ def test_what_loses_least_by_a_watt_less_is_capped_first() -> None:
     assert caps["decode"] is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [9_000, 7_500, 6_000, 5_000])
 def test_no_other_caps_of_that_saving_lose_less(budget: int) -> None:
     servers = [

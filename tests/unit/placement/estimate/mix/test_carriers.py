@@ -3,6 +3,8 @@
 import random
 from itertools import product
 
+import pytest
+
 from plimsoll_placement.estimate.mix.carriers import cheapest_carriers, cost_of, replicas_of
 from plimsoll_placement.estimate.mix.problem import Model
 from support.problems.mix_cases import BIG, SMALL, a_model, an_option
@@ -32,6 +34,7 @@ def test_nothing_carries_without_options() -> None:
     assert cheapest_carriers(a_model((5, 5))) is None
 
 
+@pytest.mark.slow
 def test_the_search_seldom_misses_the_cheapest_and_never_pays_more_than_one_type_alone() -> None:
     chance = random.Random(7)
     missed = 0
