@@ -162,8 +162,8 @@ class Loop:
 
     def _rest_seconds(self, worked: float, writer: Writer) -> float:
         """Leave most of the processor to others, above all to writes, which have enough to do."""
-        if self._is_busy(writer):
-            return max(self._terms.busy_pause_seconds, min(5 * worked, 1.0))
+        if self._is_busy(writer) or writer.adoption.is_busy:
+            return max(self._terms.busy_pause_seconds, min(6 * worked, 1.0))
         return max(self._terms.pause_seconds, min(3 * worked, 1.0))
 
     def _is_busy(self, writer: Writer) -> bool:

@@ -36,6 +36,7 @@ AT_ONCE: Final = 8
 """Writers."""
 OF_ONE: Final = 6
 """How many of them may work for one namespace."""
+MANY: Final = 4 * AT_ONCE
 AGAIN_SECONDS: Final = 15.0
 """How long after a failed write the same one is tried again."""
 STAND_INS: Final = Resource(GROUP, VERSION, TrainingJob.definition.plural)
@@ -73,6 +74,11 @@ class AdoptionWriter:
         self._under_way: set[str] = set()
         self._again_at: dict[str, float] = {}
         self._said: dict[str, Remark] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether more is to be written than is written at a time, several times over."""
+        return len(self._under_way) > MANY
 
     def submit(self, changes: Iterable[Change]) -> None:
         """Queue changes, except for those of objects that are being written or have just failed."""
