@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
+from plimsoll.acting.jobs.adopted_failures import failed_pod, with_failure
 from plimsoll.acting.jobs.ending import not_deleting
 from plimsoll.acting.jobs.gang_start import (
     awaited_in_place,
@@ -300,16 +301,24 @@ def _observed(
     refused = [pod for pod in placed if is_refused(pod, turn)]
     if refused and not view.stays:
         return node_refused(view, status, turn, refused)
-    if status.started_time is not None and not says(status, "Running", Reason.RESIZED):
-        return Step(view, status, events=events)
     due = min(workload.due, placement.workers)
     if placed and len(placed) >= due and all(pod.ready for pod in placed):
+        if status.started_time is not None and not _is_to_run_again(status):
+            return Step(view, status, events=events)
         return started(view, status, turn, events, count=len(placed))
+    failed = failed_pod(view, placement)
+    if failed is not None and sum(pod.phase == "Running" for pod in placed) < due:
+        status, events = with_failure(view, failed, status, turn, events)
     if status.started_time is not None:
         return Step(view, status, events=events)
     if view.stays:
         return awaited_in_place(view, placed, status, turn, events)
     return starting(view, placed, status, turn, events)
+
+
+def _is_to_run_again(status: TrainingJobStatus) -> bool:
+    """Whether it is still to be said that all run, as they were to be more or fewer, or failed."""
+    return any(says(status, "Running", each) for each in (Reason.RESIZED, Reason.RESTARTING))
 
 
 def _with_failures(status: TrainingJobStatus, workload: WorkloadView) -> TrainingJobStatus:

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from plimsoll.acting.conditions.conditions import DAY, Fact, whole_second, with_conditions
 from plimsoll.acting.jobs.ending import alive, not_deleting
+from plimsoll.acting.jobs.starting import LONGEST_WORD
 from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.training_job import (
     MOST_FAILURES,
@@ -60,7 +61,7 @@ def _failures(
         if pod.node in placed.get((pod.role, pod.replica), ()) and not _is_own_fault(pod)
     }
     new = [
-        WorkerFailure(node=node, time=whole_second(turn.now), message=_how_it_ended(pod))
+        WorkerFailure(node=node, time=whole_second(turn.now), message=how_it_ended(pod))
         for node, pod in blamed.items()
     ]
     return tuple((*recent, *new)[-MOST_FAILURES:])
@@ -117,15 +118,18 @@ def _failed(view: JobView, status: TrainingJobStatus, turn: Turn, message: str) 
 def _what_happened(view: JobView, failed: list[PodView]) -> str:
     if failed:
         first = failed[0]
-        return f"{first.role} {first.replica} on {first.node} {_how_it_ended(first)}"
+        return f"{first.role} {first.replica} on {first.node} {how_it_ended(first)}"
     gone = [pod for pod in view.pods if pod.deleting or pod.phase == "Failed"]
     if gone:
         return f"{gone[0].role} {gone[0].replica} on {gone[0].node} was removed"
     return "a pod of the gang is gone"
 
 
-def _how_it_ended(pod: PodView) -> str:
+def how_it_ended(pod: PodView) -> str:
+    """How a pod has failed, in the kubelet's words and its own."""
     end = pod.end
-    code = f" with exit code {end.exit_code}" if end and end.exit_code >= 0 else ""
-    why = f" ({end.reason or end.message})" if end and (end.reason or end.message) else ""
-    return f"failed{code}{why}"
+    if end is None:
+        return "failed"
+    code = f" with exit code {end.exit_code}" if end.exit_code >= 0 else ""
+    said = ": ".join(filter(None, (end.reason, end.message.strip()[:LONGEST_WORD])))
+    return f"failed{code} ({said})" if said else f"failed{code}"

@@ -16,7 +16,7 @@ from plimsoll.planning.disruption.backoff import terms_of
 from plimsoll.vocabulary.reasons import Reason
 
 _NO_LIMIT: Final = timedelta()
-_LONGEST_WORD: Final = 300
+LONGEST_WORD: Final = 300
 """The most characters reported of a kubelet's message."""
 
 
@@ -96,7 +96,7 @@ def _why(pod: PodView, turn: Turn) -> str:
 def _what_the_kubelet_says(pod: PodView, after: str) -> str:
     if pod.wait is None:
         return f"is not ready {after}: check its logs and readiness probe"
-    said = ": ".join(filter(None, (pod.wait.reason, pod.wait.message[:_LONGEST_WORD])))
+    said = ": ".join(filter(None, (pod.wait.reason, pod.wait.message[:LONGEST_WORD])))
     if pod.wait.is_error:
         return f"cannot start container {pod.wait.container} {after}: {said}"
     return f"has not started {after}: {said}; its events (kubectl get events) say why"

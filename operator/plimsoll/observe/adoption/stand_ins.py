@@ -148,7 +148,7 @@ def _size(candidate: Candidate, gang: Gang, said: Fields) -> Fields:
         # Its own count of pods changes with each resize, so it cannot bound the next.
         raise UnusableWorkload(
             f"annotation {SETTINGS}workers.{missing}: is required for a {candidate.adapter.kind}"
-            " that may be resized"
+            " that may be resized, whose own count of pods changes with its size"
         )
     least = gang.fixed + 1
     if isinstance(size["min"], int) and size["min"] < least:

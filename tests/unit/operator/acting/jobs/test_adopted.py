@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from plimsoll.acting.step import Step
+from plimsoll.api.model import wire_of
 from plimsoll.api.parts.conditions import is_true
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Admit, Hold, Preempt, Resize
@@ -17,6 +18,7 @@ from support.clusters.adopted_steps import sent, status_of, stepped, writes
 from support.clusters.seen import NAMESPACE
 from support.objects.batch_jobs import GATE, a_batch_job
 from support.objects.job_manifests import a_gpu_pod
+from support.objects.manifests import edited
 
 NAME = JobName(f"TrainingJob/{NAMESPACE}/job-train")
 SUSPENDED = [{"type": "Suspended", "status": "True"}]
@@ -98,6 +100,49 @@ def test_a_pod_that_replaces_another_goes_where_that_was() -> None:
     step = stepped(job, stand_in, a_pod_of_job(0, "a"), failed, a_pod_of_job(1))
     assert sent(step) == [("train-1", "b", "1")]
     assert status_of(step).restarts == 1
+
+
+def ended(reason: str, message: str) -> Manifest:
+    """The status of a pod whose container ended so."""
+    end = {"exitCode": 128, "reason": reason, "message": message}
+    return {"containerStatuses": [{"name": "main", "state": {"terminated": end}}]}
+
+
+def failed_pod(number: int, node: str, revision: int = 1) -> Manifest:
+    pod = a_pod_of_job(number, node, revision=revision, phase="Failed", name=f"old-{number}")
+    return edited(pod, {"status": {**pod["status"], **ended("StartError", "no python in $PATH")}})
+
+
+def reported(step: Step) -> Manifest:
+    """What a step writes as the job's conditions, and that it has started if it has."""
+    wire = wire_of(status_of(step))
+    return {
+        key: wire[key] for key in ("conditions", "reason", "message", "startedTime") & wire.keys()
+    }
+
+
+@pytest.mark.parametrize("started", [{}, {"startedTime": "2026-11-21T11:00:00Z"}])
+def test_it_is_said_once_that_a_pod_failed_until_all_run_again(started: Manifest) -> None:
+    job, stand_in = a_job(RUNS, failed=1), a_stand_in(a_batch_job(), "a", "b", **started)
+    first, failed = a_pod_of_job(0, "a"), failed_pod(1, "b")
+    step = stepped(job, stand_in, first, failed)
+    assert step.status.reason == "Restarting"
+    assert step.status.message == (
+        "old-1 on b failed with exit code 128 (StartError: no python in $PATH); Job train retries"
+        " as it is set to"
+    )
+    assert [event.reason for event in step.events] == [Reason.RESTARTING]
+    said = a_stand_in(a_batch_job(), "a", "b", **reported(step))
+    again = stepped(job, said, first, failed)
+    assert (again.status.reason, again.events) == ("Restarting", ())
+    well = stepped(job, said, first, failed, a_pod_of_job(1, "b"))
+    assert is_true(well.status.conditions, "Running")
+
+
+def test_what_failed_in_an_older_place_says_nothing_of_the_present_one() -> None:
+    job, stand_in = a_job(RUNS, failed=1), a_stand_in(a_batch_job(), "a", "b")
+    step = stepped(job, stand_in, a_pod_of_job(0, "a"), failed_pod(1, "b", revision=0))
+    assert step.status.reason != "Restarting"
 
 
 def test_a_gang_whose_pods_are_never_made_gives_up_its_place() -> None:
