@@ -8,9 +8,20 @@ from plimsoll.cli.output.printing import place_text
 from plimsoll.cli.output.report import JobLine, Place
 from plimsoll.cli.output.results import EarliestStart, GivingWay, Lost, Remedy, Speed, Why
 from plimsoll.naming import first_few
+from plimsoll.vocabulary.reasons import Reason
 
 _MOST_NAMED = 4
 _MOST_LOSSES = 8
+_TO_START = frozenset(
+    {
+        Reason.ADMITTED,
+        Reason.STARTING,
+        Reason.RESTARTING,
+        Reason.WAITING_FOR_CAPACITY,
+        Reason.NODE_REFUSED,
+    }
+)
+"""Why jobs that have a place do not run there."""
 
 
 def why_text(why: Why, width: int | None) -> str:
@@ -33,7 +44,7 @@ def why_lines(why: Why) -> Iterator[str]:
     """The same line by line."""
     yield headline(why.job)
     if why.job.place and why.job.action != "Preempt":
-        yield f"  {'is to run' if why.job.action == 'Admit' else 'runs'}: {spots(why.job.place)}"
+        yield f"  {_what_it_does(why.job)}: {spots(why.job.place)}"
     if why.job.missing:
         yield f"  no room for {why.job.missing}"
     if why.job.purchase is not None:
@@ -55,9 +66,21 @@ def headline(job: JobLine) -> str:
     """What happens to a job, in one line."""
     priority = "?" if job.priority is None else job.priority
     name = f"{job.kind} {job.namespace}/{job.name} (queue {job.queue}, priority {priority})"
-    if job.place and job.action in ("Admit", "Keep"):
+    if job.place and job.action in ("Admit", "Keep") and not _is_to_start(job):
         return f"{name}: {job.action}"
     return f"{name}: {job.action}: {job.reason}: {job.message}"
+
+
+def _what_it_does(job: JobLine) -> str:
+    """What a job does in its place."""
+    if job.action == "Admit":
+        return "is to run"
+    return "has its place" if _is_to_start(job) else "runs"
+
+
+def _is_to_start(job: JobLine) -> bool:
+    """Whether a job keeps its place and does not run there yet, or not any more."""
+    return job.action == "Keep" and job.reason in _TO_START
 
 
 def spots(places: Sequence[Place]) -> str:
