@@ -13,7 +13,7 @@ from plimsoll.acting.adoption.changes import (
     Revise,
     StandFor,
 )
-from plimsoll.acting.writes.crowds import WINDOW_SECONDS, Crowd, Crowds, One
+from plimsoll.acting.writes.crowds import Crowd, Crowds, Later, One, after_a_window
 from plimsoll.api.definition import GROUP, VERSION
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.clock import Clock
@@ -65,10 +65,10 @@ class AdoptionWriter:
         listener: AdoptionListener,
         clock: Clock,
         *,
-        window_seconds: float = WINDOW_SECONDS,
+        later: Later = after_a_window,
     ) -> None:
         self._client, self._events, self._listener = client, events, listener
-        self._adopted = Crowds(events, Reason.ADOPTED, crowd_text, window_seconds=window_seconds)
+        self._adopted = Crowds(events, Reason.ADOPTED, crowd_text, later)
         self._clock = clock
         self._queue: FairQueue[Change] = FairQueue(each=OF_ONE)
         self._under_way: set[str] = set()

@@ -7,6 +7,7 @@ own event would.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple
 
 from plimsoll.kube.events import EventRecorder, Saying, Subject
@@ -16,6 +17,13 @@ TOLD_ALONE: Final = 10
 """How many objects of one crowd have an event each within a window; none while it lasts on."""
 WINDOW_SECONDS: Final = 10.0
 MOST_NAMED: Final = 3
+Later = Callable[[Callable[[], None]], object]
+"""Calls something once a window is over."""
+
+
+def after_a_window(close: Callable[[], None]) -> None:
+    """Call something when a window that begins now is over."""
+    asyncio.get_running_loop().call_later(WINDOW_SECONDS, close)
 
 
 class Crowd(NamedTuple):
@@ -53,11 +61,9 @@ class Crowds:
         events: EventRecorder,
         reason: Reason,
         text: Callable[[int, str, str], str],
-        *,
-        window_seconds: float = WINDOW_SECONDS,
+        later: Later = after_a_window,
     ) -> None:
-        self._events, self._reason, self._text = events, reason, text
-        self._window_seconds = window_seconds
+        self._events, self._reason, self._text, self._later = events, reason, text, later
         self._windows: dict[Crowd, _Window] = {}
 
     def say(self, crowd: Crowd, one: One) -> None:
@@ -73,7 +79,7 @@ class Crowds:
 
     def _open(self, crowd: Crowd, *, alone: int) -> _Window:
         window = self._windows[crowd] = _Window(alone)
-        asyncio.get_running_loop().call_later(self._window_seconds, self._close, crowd)
+        self._later(partial(self._close, crowd))
         return window
 
     def _close(self, crowd: Crowd) -> None:

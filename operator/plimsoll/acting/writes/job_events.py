@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plimsoll.acting.step import JobEvent
-from plimsoll.acting.writes.crowds import WINDOW_SECONDS, Crowd, Crowds, One
+from plimsoll.acting.writes.crowds import Crowd, Crowds, Later, One, after_a_window
 from plimsoll.api.definition import API_VERSION
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.observe.adoption.workload_view import WorkloadView
@@ -17,9 +17,9 @@ _log = logs.logger(__name__)
 class JobEvents:
     """Says what happened to jobs."""
 
-    def __init__(self, events: EventRecorder, *, window_seconds: float = WINDOW_SECONDS) -> None:
+    def __init__(self, events: EventRecorder, *, later: Later = after_a_window) -> None:
         self._events = events
-        self._admitted = Crowds(events, Reason.ADMITTED, crowd_text, window_seconds=window_seconds)
+        self._admitted = Crowds(events, Reason.ADMITTED, crowd_text, later)
 
     def say(self, job: JobView, event: JobEvent) -> None:
         """Record an event; an admission among many may be told with others, a little later."""

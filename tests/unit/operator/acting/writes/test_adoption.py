@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,12 +38,16 @@ class Written:
     refuses: str = ""
     patches: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
     heard: int = 0
+    created: list[str] = field(default_factory=list[str])
     events: list[Manifest] = field(default_factory=list[Manifest])
+    windows: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Take a write."""
         if request.path.endswith("/events"):
             self.events.append(json.loads(await request.read()))
+        elif request.method == "POST":
+            self.created.append(request.path)
         if request.method == "PATCH":
             self.patches.append((request.path, json.loads(await request.read())))
         if request.path == self.refuses:
@@ -70,7 +74,7 @@ async def a_writer(refuses: str = "") -> AsyncGenerator[tuple[AdoptionWriter, Wr
     written = Written(refuses)
     async with answering(written.answer) as server, KubeClient.to(server) as client:
         events = EventRecorder(client)
-        writer = AdoptionWriter(client, events, written, SYSTEM, window_seconds=0.2)
+        writer = AdoptionWriter(client, events, written, SYSTEM, later=written.windows.append)
         running = asyncio.gather(writer.run(), events.run())
         try:
             yield writer, written
@@ -121,6 +125,9 @@ async def test_many_that_are_adopted_at_once_are_told_of_by_few_events() -> None
     jobs = [seen_job(a_batch_job(f"sweep-{number}")) for number in range(50)]
     async with a_writer() as (writer, written):
         writer.submit(adoption_changes(seen(*jobs).adopted, advises=False))
+        await until(lambda: len(written.created) == 50 and len(written.events) == TOLD_ALONE)
+        (close,) = written.windows
+        close()
         await until(lambda: len(written.events) == TOLD_ALONE + 1)
     *alone, crowd = written.events
     assert {event["involvedObject"]["kind"] for event in alone} == {"Job"}
