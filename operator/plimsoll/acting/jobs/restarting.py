@@ -16,6 +16,8 @@ from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.vocabulary.reasons import Reason
 
 OUT_OF_MEMORY = "OOMKilled"
+NEVER_RAN = frozenset({"StartError", "ContainerCannotRun"})
+"""What the kubelet says of a container that could not be started."""
 RETRY = timedelta(seconds=10)
 """The least time between two starts of a gang that ended through no fault of its own."""
 
@@ -126,10 +128,14 @@ def _what_happened(view: JobView, failed: list[PodView]) -> str:
 
 
 def how_it_ended(pod: PodView) -> str:
-    """How a pod has failed, in the kubelet's words and its own."""
+    """How a pod has failed, in the kubelet's words.
+
+    A container that has run may have left words of its own, which are for its user alone.
+    """
     end = pod.end
     if end is None:
         return "failed"
     code = f" with exit code {end.exit_code}" if end.exit_code >= 0 else ""
-    said = ": ".join(filter(None, (end.reason, end.message.strip()[:LONGEST_WORD])))
-    return f"failed{code} ({said})" if said else f"failed{code}"
+    is_said = not end.reason or end.reason in NEVER_RAN
+    why = ": ".join(filter(None, (end.reason, end.message[:LONGEST_WORD] if is_said else "")))
+    return f"failed{code} ({why})" if why else f"failed{code}"

@@ -7,6 +7,7 @@ from typing import Final
 
 from plimsoll.api.parts.gang_roles import WORKER
 from plimsoll.kube.objects.objects import Pod, PodCondition
+from plimsoll.naming import one_line
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.labels import (
     GATE,
@@ -161,7 +162,7 @@ def _end(pod: Pod) -> PodEnd | None:
     ended = [status.state.terminated for status in statuses]
     failed = next((end for end in ended if end is not None and end.exit_code != 0), None)
     if failed is not None:
-        return PodEnd(failed.exit_code, failed.reason, failed.message)
+        return PodEnd(failed.exit_code, failed.reason, one_line(failed.message))
     if pod.status.phase == "Failed":
-        return PodEnd(-1, pod.status.reason, pod.status.message)
+        return PodEnd(-1, pod.status.reason, one_line(pod.status.message))
     return None

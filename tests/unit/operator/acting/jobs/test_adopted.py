@@ -139,6 +139,19 @@ def test_it_is_said_once_that_a_pod_failed_until_all_run_again(started: Manifest
     assert is_true(well.status.conditions, "Running")
 
 
+def test_what_a_container_says_itself_is_not_repeated_and_nothing_moves_a_terminal() -> None:
+    job, stand_in = a_job(RUNS, failed=1), a_stand_in(a_batch_job(), "a", "b")
+    told = {
+        "Error": "exit code 128 (Error);",
+        "StartError": "(StartError: no ?[31mred\u00e9 file);",
+    }
+    for reason, words in told.items():
+        pod = a_pod_of_job(1, "b", phase="Failed")
+        status = {**pod["status"], **ended(reason, "no \x1b[31mred\u00e9\n file")}
+        step = stepped(job, stand_in, a_pod_of_job(0, "a"), edited(pod, {"status": status}))
+        assert words in step.status.message
+
+
 def test_what_failed_in_an_older_place_says_nothing_of_the_present_one() -> None:
     job, stand_in = a_job(RUNS, failed=1), a_stand_in(a_batch_job(), "a", "b")
     step = stepped(job, stand_in, a_pod_of_job(0, "a"), failed_pod(1, "b", revision=0))
