@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.schema.crd_schema import Schema, structural_schema
+from plimsoll.naming import printable
 
 Path = tuple[int | str, ...]
 LONGEST: Final = 500
@@ -27,7 +28,7 @@ def why_refused(error: ValidationError) -> str:
     details = _relevant(error)
     text = ""
     for number, detail in enumerate(details):
-        sentence = _printable(_sentence(error.title, detail))
+        sentence = printable(_sentence(error.title, detail))
         longer = f"{text}; {sentence}" if text else _shortened(sentence, _ROOM)
         if number == _MOST_NAMED or len(longer) > _ROOM:
             return f"{text}; and {len(details) - number:,} more"
@@ -83,11 +84,6 @@ def _shown(given: object) -> str:
     if isinstance(given, int) and given.bit_length() > _LONGEST_VALUE:
         return ""
     return _shortened(repr(given), _LONGEST_VALUE) if isinstance(given, str | int | float) else ""
-
-
-def _printable(text: str) -> str:
-    """The text in one line, without marks that would reorder or hide what follows."""
-    return "".join(each if each.isprintable() else "�" for each in text)
 
 
 def _shortened(text: str, most: int) -> str:
