@@ -36,7 +36,7 @@ def with_failure(
         return status, events
     message = (
         f"{failed.name} on {failed.node} {how_it_ended(failed)}; {workload.reference} retries"
-        " as it is set to"
+        " within its limits"
     )
     fact = Fact.false("Running", Reason.RESTARTING, message)
     event = JobEvent(Reason.RESTARTING, message, warning=True)

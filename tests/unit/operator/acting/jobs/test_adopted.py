@@ -129,7 +129,7 @@ def test_it_is_said_once_that_a_pod_failed_until_all_run_again(started: Manifest
     assert step.status.reason == "Restarting"
     assert step.status.message == (
         "old-1 on b failed with exit code 128 (StartError: no python in $PATH); Job train retries"
-        " as it is set to"
+        " within its limits"
     )
     assert [event.reason for event in step.events] == [Reason.RESTARTING]
     said = a_stand_in(a_batch_job(), "a", "b", **reported(step))
