@@ -308,7 +308,8 @@ def _observed(
         return started(view, status, turn, events, count=len(placed))
     failed = failed_pod(view, placement)
     if failed is not None and sum(pod.phase == "Running" for pod in placed) < due:
-        status, events = with_failure(view, failed, status, turn, events)
+        status, told = with_failure(view, failed, status, turn)
+        events = (*events, *told)
     if status.started_time is not None:
         return Step(view, status, events=events)
     if view.stays:

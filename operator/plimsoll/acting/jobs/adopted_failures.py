@@ -1,7 +1,7 @@
 """Say of an adopted workload that a pod of it has failed, which its own controller retries."""
 
-from plimsoll.acting.conditions.conditions import Fact, says, with_conditions
 from plimsoll.acting.jobs.ending import not_deleting
+from plimsoll.acting.jobs.gang_start import told_once
 from plimsoll.acting.jobs.restarting import how_it_ended
 from plimsoll.acting.step import JobEvent, Turn
 from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
@@ -23,21 +23,13 @@ def failed_pod(view: JobView, placement: TrainingPlacement) -> PodView | None:
 
 
 def with_failure(
-    view: JobView,
-    failed: PodView,
-    status: TrainingJobStatus,
-    turn: Turn,
-    events: tuple[JobEvent, ...],
+    view: JobView, failed: PodView, status: TrainingJobStatus, turn: Turn
 ) -> tuple[TrainingJobStatus, tuple[JobEvent, ...]]:
-    """The status and events which say that a pod has failed and its controller is to replace it."""
+    """The status and event which say that a pod has failed and its controller is to replace it."""
     workload = view.workload
     assert workload is not None  # noqa: S101 - only called with one
-    if says(status, "Running", Reason.RESTARTING):
-        return status, events
     message = (
         f"{failed.name} on {failed.node} {how_it_ended(failed)}; {workload.reference} retries"
         " within its limits"
     )
-    fact = Fact.false("Running", Reason.RESTARTING, message)
-    event = JobEvent(Reason.RESTARTING, message, warning=True)
-    return with_conditions(status, view, turn.now, [fact]), (*events, event)
+    return told_once(view, status, turn, Reason.RESTARTING, message)

@@ -105,8 +105,16 @@ def waits_in_place(
     view: JobView, status: TrainingJobStatus, turn: Turn, reason: Reason, message: str
 ) -> Step:
     """What is in the way of a gang that keeps its place all the same."""
+    status, events = told_once(view, status, turn, reason, message)
+    return Step(view, status, events=events)
+
+
+def told_once(
+    view: JobView, status: TrainingJobStatus, turn: Turn, reason: Reason, message: str
+) -> tuple[TrainingJobStatus, tuple[JobEvent, ...]]:
+    """The status and an event that say why not all of a gang runs; no event if that was said."""
     if says(status, "Running", reason):
-        return Step(view, status)
+        return status, ()
     fact = Fact.false("Running", reason, message)
     event = JobEvent(reason, message, warning=True)
-    return Step(view, with_conditions(status, view, turn.now, [fact]), events=(event,))
+    return with_conditions(status, view, turn.now, [fact]), (event,)

@@ -37,6 +37,7 @@ AT_ONCE: Final = 8
 OF_ONE: Final = 6
 """How many of them may work for one namespace."""
 MANY: Final = 4 * AT_ONCE
+"""With more changes than this under way, the loop has time."""
 AGAIN_SECONDS: Final = 15.0
 """How long after a failed write the same one is tried again."""
 STAND_INS: Final = Resource(GROUP, VERSION, TrainingJob.definition.plural)

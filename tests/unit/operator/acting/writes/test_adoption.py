@@ -125,7 +125,9 @@ async def test_many_that_are_adopted_at_once_are_told_of_by_few_events() -> None
     jobs = [seen_job(a_batch_job(f"sweep-{number}")) for number in range(50)]
     async with a_writer() as (writer, written):
         writer.submit(adoption_changes(seen(*jobs).adopted, advises=False))
+        assert writer.is_busy
         await until(lambda: len(written.created) == 50 and len(written.events) == TOLD_ALONE)
+        assert not writer.is_busy
         (close,) = written.windows
         close()
         await until(lambda: len(written.events) == TOLD_ALONE + 1)
