@@ -12,16 +12,16 @@ from pydantic import JsonValue
 from plimsoll.acting.pods.manifest import Manifest
 from plimsoll.acting.step import GateChange, LabelChange
 from plimsoll.api.definition import API_VERSION
-from plimsoll.api.model import ApiModel, wire_of
+from plimsoll.api.model import ApiModel, status_wire_of
 from plimsoll.api.resource import Resource
 from plimsoll.kube.objects.times import rfc3339
 from plimsoll.observe.labels import SERVING
 
 
 def status_patch(old: ApiModel, new: ApiModel) -> dict[str, JsonValue]:
-    """The merge patch from a status as the API server has it to a new one, defaults included."""
+    """The merge patch from a status as the API server has it to a new one."""
     there = old.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
-    return merge_patch(there, wire_of(new))
+    return merge_patch(there, status_wire_of(new))
 
 
 def status_of(resource: Resource, status: ApiModel) -> Manifest:
@@ -36,7 +36,7 @@ def status_of(resource: Resource, status: ApiModel) -> Manifest:
             "uid": meta.uid,
             "resourceVersion": meta.resource_version,
         },
-        "status": wire_of(status),
+        "status": status_wire_of(status),
     }
 
 
@@ -46,7 +46,7 @@ def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> l
     It fails unless that status is as it was read, whatever else in the object has changed.
     Top-level fields are replaced or removed as a whole.
     """
-    there, wire = raw.get("status"), wire_of(new)
+    there, wire = raw.get("status"), status_wire_of(new)
     tests: list[Manifest] = [
         {"op": "test", "path": "/metadata/uid", "value": raw["metadata"]["uid"]},
         {"op": "test", "path": "/status", "value": there},

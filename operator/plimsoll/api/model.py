@@ -48,3 +48,9 @@ class ApiModel(BaseModel):
 def wire_of(value: ApiModel) -> Mapping[str, JsonValue]:
     """The same, for callers who only read it."""
     return value.wire()
+
+
+@once_for_each
+def status_wire_of(status: ApiModel) -> Mapping[str, JsonValue]:
+    """A status as it is written: without fields that have nothing to say."""
+    return {name: value for name, value in status.wire().items() if value not in ("", [])}

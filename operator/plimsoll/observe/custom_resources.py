@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME, Job, JobStatus
-from plimsoll.api.model import ApiModel, wire_of
+from plimsoll.api.model import ApiModel, status_wire_of
 from plimsoll.api.refusal_text import why_refused
 from plimsoll.api.resource import ObjectMeta, Resource
 from plimsoll.api.training_job import TrainingJob
@@ -120,7 +120,7 @@ class CustomResources:
     def _read_status(self, raw: Raw, known: Job) -> JobStatus:
         """A job's status; the one that was to be written, if it is that."""
         assumed = self._assumed.get(known.metadata.uid)
-        if assumed is not None and raw == wire_of(assumed):
+        if assumed is not None and raw == status_wire_of(assumed):
             return assumed
         return type(known.status).model_validate(raw)
 

@@ -8,13 +8,16 @@ from pydantic import JsonValue
 
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.patches import merge_patch, status_of, status_operations, status_patch
+from plimsoll.api.model import status_wire_of
 from plimsoll.api.training_job import TrainingJobStatus, TrainingPlacement
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_simulator.cluster.patches import merged
-from support.clusters.seen import at, seen
+from support.clusters.seen import NOW, at, seen
 from support.objects.job_manifests import a_training_job, an_inference_job
 
 Document = dict[str, JsonValue]
+
+READY = TrainingJobStatus(reason="Ready")
 
 SCALARS = st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "b"])
 KEYS = st.sampled_from(["one", "two", "three"])
@@ -50,12 +53,23 @@ def test_a_first_status_is_sent_with_its_defaults() -> None:
     assert None not in patch.values()
 
 
+def test_what_has_nothing_to_say_is_not_written() -> None:
+    """Else `kubectl describe` shows a dozen names without a value."""
+    assert not {"restartTimes", "message"} & status_patch(TrainingJobStatus(), READY).keys()
+
+
+def test_what_has_nothing_to_say_any_more_is_taken_out() -> None:
+    spoke = TrainingJobStatus(message="waits", restart_times=(NOW,), reason="Ready")
+    now = TrainingJobStatus.model_validate(status_wire_of(spoke))
+    assert status_patch(now, READY) == {"message": None, "restartTimes": None}
+
+
 def test_a_place_that_is_given_up_is_taken_out() -> None:
     placed = TrainingJobStatus(
         placement=TrainingPlacement(revision=1, accelerator_type="x", pool="", workers=1),
         restarts=2,
     )
-    now = TrainingJobStatus.model_validate(placed.wire())
+    now = TrainingJobStatus.model_validate(status_wire_of(placed))
     assert status_patch(now, now.model_copy(update={"placement": None})) == {"placement": None}
 
 

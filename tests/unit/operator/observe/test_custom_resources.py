@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from plimsoll.api.model import status_wire_of
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.custom_resources import CustomResources
 from plimsoll_devcluster.manifest import Manifest
@@ -144,7 +145,7 @@ def test_a_status_that_arrives_as_it_was_to_be_written_is_the_same_object(known:
     known.resources.received(of_generation(1, 5))
     wanted = status("Admitted")
     known.resources.assume("job", wanted)
-    known.resources.received(of_generation(1, 6, **wanted.wire()))
+    known.resources.received(of_generation(1, 6, **status_wire_of(wanted)))
     known.resources.forget("job")
     assert known.the_job().status is wanted
 
