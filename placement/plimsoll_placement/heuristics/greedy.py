@@ -6,6 +6,7 @@ moves a running job: to make room is up to `making_room.py`, all else to the mod
 
 import heapq
 import itertools
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -27,9 +28,10 @@ from plimsoll_placement.placing.shortfall import (
 )
 from plimsoll_placement.preemption.evict import place_by_eviction
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.price import pays, weighed_gain, weighed_loss
+from plimsoll_placement.score.price import could_pay, pays, weighed_gain, weighed_loss
 from plimsoll_placement.score.worth import (
     WHOLE_PERCENT,
+    held_milli,
     served_milli,
     worth,
 )
@@ -255,7 +257,7 @@ class Greedy:
         while heap:
             _, wanted, name = heapq.heappop(heap)
             job = jobs[name]
-            if self._grow_to(job, wanted):
+            if self._grow_to(job, wanted) or self._leap_beyond(job, wanted):
                 for step in self._next_step(job):
                     heapq.heappush(heap, (*step, name))
 
@@ -273,6 +275,25 @@ class Greedy:
         gain = self.weights[job.priority] * (yields[role.counts.index(larger[0])] - now)
         if gain > 0:
             yield -gain / (larger[0] - size) / max(role.shape.gpu_milli, 1), larger[0]
+
+    def _leap_beyond(self, job: Job, wanted: int) -> bool:
+        """Grow a gang that has to stop for it by twice as much, and so on; whether it was done.
+
+        A single step may not make up for what a stop throws away.
+        """
+        placed, role = self.ledger.placed[job.name], job.roles[0]
+        lost = self.weights[job.priority] * job.stop_seconds * held_milli(job, job.running)
+        if not lost or placed != job.running:
+            return False
+        size, yields = job.size(placed), role.yields[placed[0].gpu_type]
+        most, now = role.counts[-1], served_milli(job, placed)
+        while wanted < most:
+            wanted = min(most, 2 * wanted - size)
+            index = bisect_right(role.counts, wanted) - 1
+            count, adds = role.counts[index], yields[index] - now
+            if could_pay(self.problem, job, adds, lost) and self._grow_to(job, count):
+                return True
+        return False
 
     def _grow_to(self, job: Job, wanted: int) -> bool:
         """Add replicas up to `wanted` if that is worth it; return whether it was done."""
