@@ -1,7 +1,7 @@
-"""Look for a bought node that can be emptied, beside the loop, while nobody waits for a place."""
+"""Look for bought nodes that others would do better for, beside the loop, while nobody waits."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Final
@@ -9,26 +9,36 @@ from typing import Final
 from plimsoll.clock import Clock
 from plimsoll.control.solver import Solver
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.emptying import Emptying, emptyings
+from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.future_nodes import future_nodes
+from plimsoll.planning.provisioning.purchases import Purchases
 from plimsoll.planning.provisioning.start_times import start_time
+from plimsoll.planning.provisioning.trade_search import Fleet, Found, TradeSearch, trade_search
 from plimsoll.supervision import count_failure, result_of
+from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 
 PAUSE_SECONDS: Final = 30.0
 """Between two looks."""
-MOST_TRIED: Final = 4
-"""How many nodes each looks at."""
 
 
 class Consolidation:
-    """Takes a turn after each of the loop's; `emptied` is the node that it found last."""
+    """Takes a turn after each of the loop's.
+
+    `emptied` is a node that can be emptied now. What running jobs would be better off on is to be
+    ordered, or on its way; it stands until the next look.
+    """
 
     def __init__(self, solver: Solver, clock: Clock, woken: Callable[[], None]) -> None:
         self._solver, self._clock, self._woken = solver, clock, woken
-        self._task: asyncio.Task[str | None] | None = None
+        self._builder = ProblemBuilder()
+        self._task: asyncio.Task[Found] | None = None
         self._looked_at = -PAUSE_SECONDS
         self._waited: datetime | None = None
         """When somebody last waited for a place."""
+        self._found, self._is_new = Found(), False
+        self._known: frozenset[str] = frozenset()
+        """The orders that the last look knew."""
         self.emptied: str | None = None
 
     def turn(
@@ -36,32 +46,61 @@ class Consolidation:
         snapshot: Snapshot,
         settled: Problem | None,
         idle: AbstractSet[str],
+        blocked: AbstractSet[str],
         *,
         someone_waits: bool,
     ) -> None:
-        """Take what was found, and begin to look anew; `idle` nodes take nothing."""
+        """Take what was found, and begin to look anew.
+
+        `idle` nodes have no jobs, and await none; those of `blocked` pools cannot be bought now.
+        """
         self.emptied = None
         if someone_waits:
             self._waited = snapshot.now
         if self._task is not None and self._task.done():
-            found = result_of(self._task)
-            self.emptied = None if someone_waits else found
+            before, self._found = self._found, result_of(self._task) or Found()
+            self.emptied = None if someone_waits else self._found.emptied
+            self._is_new = self._found.bought is not before.bought
             self._task = None
         if settled is None or self._task is not None or not self._is_quiet(snapshot):
             return
-        if self._clock.monotonic() - self._looked_at < PAUSE_SECONDS:
+        if not self._is_due(snapshot):
             return
-        found = tuple(emptyings(snapshot, settled, idle, MOST_TRIED))
-        if not found:
-            return
-        self._looked_at = self._clock.monotonic()
-        self._task = asyncio.create_task(self._first(found, settled.loss_allowance))
+        self._looked_at, self._known = self._clock.monotonic(), _orders(snapshot)
+        fleet = Fleet(snapshot, settled, future_nodes(snapshot, blocked), idle)
+        search = trade_search(fleet, self._found, self._builder)
+        self._task = asyncio.create_task(self._outcome(search))
         self._task.add_done_callback(self._done)
 
-    def _done(self, task: "asyncio.Task[str | None]") -> None:
+    def due(self, snapshot: Snapshot) -> Purchases:
+        """What to order now, once; nothing if orders have come or gone since it was found."""
+        is_new, self._is_new = self._is_new, False
+        same = self._known == _orders(snapshot)
+        return self._found.bought if is_new and same else Purchases()
+
+    def spared(self, snapshot: Snapshot) -> frozenset[str]:
+        """The orders that are not to be taken back though nobody waits for them.
+
+        They are for jobs that run, or may be: no look has known them yet.
+        """
+        waiting = self._found.bought.waiting
+        coming = (each for nodes in waiting.values() for each in nodes)
+        known = {each.order.name for each in coming if each.order is not None}
+        new = _orders(snapshot) - self._known if waiting else frozenset[str]()
+        return frozenset(known) | new
+
+    def _done(self, task: "asyncio.Task[Found]") -> None:
         """A look is over; an error costs this look, and is counted."""
-        count_failure("emptying", task)
+        count_failure("consolidation", task)
         self._woken()
+
+    def _is_due(self, snapshot: Snapshot) -> bool:
+        """Whether the pause is over, or all has come that was bought since the last look."""
+        if self._clock.monotonic() - self._looked_at >= PAUSE_SECONDS:
+            return True
+        if not self._found.bought.waiting or _orders(snapshot) == self._known:
+            return False
+        return all(order.arrived or order.leaving for order in snapshot.orders)
 
     def _is_quiet(self, snapshot: Snapshot) -> bool:
         """Whether nobody has waited for as long as nodes take to start."""
@@ -71,9 +110,16 @@ class Consolidation:
         longest = max(start_time(pool, snapshot) for pool in bought)
         return snapshot.now - self._waited > longest
 
-    async def _first(self, found: Sequence[Emptying], allowance: int | None) -> str | None:
-        for each in found:
-            solution = await self._solver.estimate(each.problem)
-            if solution is not None and each.pays(solution.placements, allowance):
-                return each.node
-        return None
+    async def _outcome(self, search: TradeSearch) -> Found:
+        found: Placements | None = None
+        while True:
+            try:
+                problem = search.send(found)
+            except StopIteration as end:
+                return end.value or Found()
+            solution = await self._solver.estimate(problem)
+            found = None if solution is None else solution.placements
+
+
+def _orders(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(order.name for order in snapshot.orders)

@@ -22,9 +22,12 @@ from plimsoll_placement.problem import Problem
 class GivingBack:
     """Takes a turn after each of the loop's."""
 
-    def __init__(self, solver: Solver, clock: Clock, woken: Callable[[], None]) -> None:
+    def __init__(
+        self, solver: Solver, clock: Clock, woken: Callable[[], None], shortages: Shortages
+    ) -> None:
+        self._shortages = shortages
         self._idle, self._times = IdleNodes(), IdleTimes()
-        self._consolidation = Consolidation(solver, clock, woken)
+        self.consolidation = Consolidation(solver, clock, woken)
         self._worth = Weights().gpu_seconds_per_dollar
 
     def idle_time(self, pool: GPUPool, snapshot: Snapshot) -> timedelta:
@@ -36,24 +39,27 @@ class GivingBack:
         snapshot: Snapshot,
         settled: Problem | None,
         used: AbstractSet[str],
+        blocked: AbstractSet[str],
         writer: Writer,
-        shortages: Shortages,
     ) -> None:
-        """Close nodes, and give those back that are closed; `used` ones have or await jobs."""
+        """Close nodes, and give those back that are closed; `used` ones have or await jobs.
+
+        Nodes of `blocked` pools cannot be bought instead.
+        """
         if settled is not None:
             self._worth = settled.weights.gpu_seconds_per_dollar
         there = frozenset(order.node for order in snapshot.orders if order.arrived)
         waits = settled is not None and someone_waits(snapshot, settled)
-        self._consolidation.turn(snapshot, settled, there - used, someone_waits=waits)
+        self.consolidation.turn(snapshot, settled, there - used, blocked, someone_waits=waits)
         self._times.see(_needed(snapshot, used), snapshot.now)
         times = {pool.metadata.name: self.idle_time(pool, snapshot) for pool in snapshot.pools}
-        uses = Uses(used, self._consolidation.emptied, waits, times)
+        uses = Uses(used, self.consolidation.emptied, waits, times)
         for change in self._idle.due(snapshot, uses):
             match change:
                 case GiveBack():
-                    shortages.given_up(change.order.name)
+                    self._shortages.given_up(change.order.name)
                     if change.in_vain and not writer.orders.under_way:
-                        shortages.failed(change.order.pool, snapshot.now)
+                        self._shortages.failed(change.order.pool, snapshot.now)
                     writer.orders.submit([change])
                 case Close() | Reopen() if not writer.nodes.is_busy:
                     writer.nodes.submit([change])

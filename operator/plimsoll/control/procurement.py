@@ -121,7 +121,7 @@ class Procurement:
     def forget(self) -> None:
         """Begin anew: another replica has acted, or is about to."""
         self.shortages = Shortages()
-        self._giving_back = GivingBack(self._solver, self._clock, self._woken)
+        self._giving_back = GivingBack(self._solver, self._clock, self._woken, self.shortages)
         self._begun: _Begun | None = None
         self._found, self._is_new = Purchases(), False
         self._has_looked = False
@@ -151,7 +151,9 @@ class Procurement:
             writer.orders.submit(withdrawals(snapshot))
             self._take_back(snapshot, current, used, writer)
             if self._has_looked:
-                self._giving_back.turn(snapshot, current.settled, used, writer, self.shortages)
+                # Whoever runs need not ask every few minutes for what was short a moment ago.
+                blocked = self._blocked(snapshot) | self.shortages.short_lately(snapshot.now)
+                self._giving_back.turn(snapshot, current.settled, used, blocked, writer)
         self._begin(snapshot, current, writer)
 
     def _may_buy(self, snapshot: Snapshot) -> bool:
@@ -281,7 +283,8 @@ class Procurement:
         now = plan, left_out(snapshot, plan), self._basis(snapshot)
         if (begun.plan, begun.left_out, begun.basis) != now:
             return
-        for change in unawaited(self._found, snapshot, used, current.before):
+        spared = self._giving_back.consolidation.spared(snapshot)
+        for change in unawaited(self._found, snapshot, used, current.before, spared):
             self.shortages.given_up(change.order.name)
             writer.orders.submit([change])
 
@@ -303,6 +306,8 @@ class Procurement:
         Gangs get all of theirs or none.
         """
         new = self._found if self._is_new else Purchases()
+        if not new.nodes:
+            new = self._giving_back.consolidation.due(snapshot)
         wanted = Counter(new.nodes)
         self._is_new = False
         found = (*self._found.waiting.values(), *self._found.unpaid.values())

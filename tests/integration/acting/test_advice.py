@@ -48,4 +48,4 @@ def test_advice_is_published_and_not_acted_on(scene: Scene) -> None:
     scene.apply(a_policy(mode="Enforce"))
     scene.running(jobs[0])
     assert len(scene.running(running).pods) == 2
-    scene.until(a_policy(), actions=[])
+    scene.until(a_policy(), actions=None)

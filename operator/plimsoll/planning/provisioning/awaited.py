@@ -32,12 +32,16 @@ def arriving(found: Purchases, snapshot: Snapshot) -> Mapping[JobName, frozenset
 
 
 def unawaited(
-    found: Purchases, snapshot: Snapshot, used: AbstractSet[str], planned: Problem | None
+    found: Purchases,
+    snapshot: Snapshot,
+    used: AbstractSet[str],
+    planned: Problem | None,
+    spared: AbstractSet[str] = frozenset(),
 ) -> Iterator[GiveBack]:
     """The orders on their way for which no job waits, by what was found for this snapshot.
 
     Those that pools lack of `min` and `headroom` stay, and those whose nodes may be there already:
-    these become idle. See `missing_nodes` for the arguments.
+    these become idle. So do `spared` ones. See `missing_nodes` for the other arguments.
     """
     nodes = [each for of_job in found.waiting.values() for each in of_job]
     names = {each.order.name for each in nodes if each.order is not None}
@@ -45,7 +49,7 @@ def unawaited(
         coming = [each for each in coming_orders(pool, snapshot) if each.way is Way.NODE_CLAIM]
         spare = min(-missing_nodes(pool, snapshot, used, nodes, planned), len(coming))
         spare -= _counted_twice(pool, coming, snapshot)
-        unneeded = [order for order in coming if order.name not in names]
+        unneeded = [order for order in coming if order.name not in names | spared]
         for order in unneeded[: max(0, spare)]:
             yield GiveBack(order, pool, _NOBODY_WAITS)
 

@@ -1,87 +1,93 @@
-"""Find a bought node whose jobs fit elsewhere, if moving them costs less than the node does.
+"""Find bought nodes that could go: their jobs fit elsewhere, or on others that are bought instead.
 
-What moves throw away changes with each checkpoint, so a node is worth emptying just after one.
-Nodes that are idle take nothing: they are to be given back themselves.
+Nodes that are idle are to be given back themselves: a place there costs what they do.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
-from plimsoll.observe.nodes.orders import Way
+from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.provisioning.ageing import is_aged
 from plimsoll.planning.provisioning.future_nodes import hourly_price, present_nodes
-from plimsoll_placement.model import WHOLE_GPU_MILLI, Job, Node, NodeName, Placements
+from plimsoll.planning.provisioning.purchases import Offer
+from plimsoll.planning.provisioning.queue_budgets import QueueBudgets
+from plimsoll.planning.provisioning.trades import Trade
+from plimsoll_placement.model import Job, NodeName
 from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.worth import (
-    SECONDS_PER_HOUR,
-    WHOLE_PERCENT,
-    held_milli,
-    lost_work,
-    stop_loss,
-)
+from plimsoll_placement.score.worth import held_milli
 
 
 @dataclass(frozen=True, slots=True)
-class Emptying:
-    """A node that may be emptied, and the problem of its jobs without it.
+class Candidate:
+    """A bought node that may be emptied, and what it costs an hour.
 
-    `gain_milli`: milli-GPU-seconds that its price is worth; None if it goes whatever that costs.
+    `held`: the milli-GPUs of its jobs, wherever they are.
     """
 
     node: str
-    problem: Problem
-    gain_milli: int | None
+    price: float
+    is_aged: bool
+    held: int
 
-    def pays(self, placements: Placements, allowance: int | None) -> bool:
-        """Whether all jobs keep their sizes elsewhere, at a loss that is worth it.
+    def trade(self, offer: Offer, idle: Mapping[NodeName, float]) -> Trade:
+        """The node for places elsewhere, some of them on nodes that the offer has yet to come.
 
-        `allowance`: the work that plans may throw away, in milli-GPU-seconds; None: no limit.
+        `idle`: what the idle nodes cost an hour.
         """
-        counted = lost = 0
-        for job in self.problem.jobs:
-            placed = placements.get(job.name, ())
-            if len(placed) < len(job.running):
-                return False
-            counted += stop_loss(job, placed)
-            lost += lost_work(job, placed)
-        if allowance is not None and lost > allowance:
-            return False
-        if self.gain_milli is None:
-            return True
-        break_even = self.problem.weights.break_even_percent
-        return self.gain_milli * WHOLE_PERCENT > counted * break_even
+        problem = _without(offer.problem, NodeName(self.node))
+        saved = None if self.is_aged else self.price
+        charged = {**idle, **coming_prices(offer)}
+        return Trade(self.node, replace(offer, problem=problem), saved, charged)
 
 
-def emptyings(
-    snapshot: Snapshot, settled: Problem, idle: AbstractSet[str], most: int
-) -> Iterator[Emptying]:
-    """The nodes that may be emptied, at `most` so many, the aged and then the emptiest first."""
+def candidates(snapshot: Snapshot, settled: Problem) -> Sequence[Candidate]:
+    """The nodes that may be emptied, the aged and then the emptiest first."""
+    return sorted(_candidates(snapshot, settled), key=lambda each: (not each.is_aged, each.held))
+
+
+def as_it_is(settled: Problem) -> Offer:
+    """What is there, and nothing to buy."""
+    return Offer(settled, {}, QueueBudgets())
+
+
+def idle_prices(snapshot: Snapshot, idle: AbstractSet[str]) -> Mapping[NodeName, float]:
+    """What bought nodes that are idle cost an hour."""
+    pools = {pool.metadata.name: pool for pool in snapshot.pools}
+    return {
+        NodeName(order.node): float(hourly_price(pools[order.pool]))
+        for order in snapshot.orders
+        if order.node in idle
+    }
+
+
+def coming_prices(offer: Offer) -> Mapping[NodeName, float]:
+    """What nodes that are not there yet cost an hour, and while they are on their way."""
+    return {
+        name: float(hourly_price(each.pool)) * (1 + each.start_time / timedelta(hours=1))
+        for name, each in offer.future.items()
+    }
+
+
+def _candidates(snapshot: Snapshot, settled: Problem) -> Iterator[Candidate]:
     moved = _movable_jobs(settled)
-    found: list[tuple[bool, int, str, int | None]] = []
     pools = {pool.metadata.name: pool for pool in snapshot.pools}
     left = {name: len(present_nodes(pool, snapshot)) for name, pool in pools.items()}
     for order in snapshot.orders:
-        if order.way is Way.PROVISIONING_REQUEST:
-            continue
         pool, jobs = pools[order.pool], moved.get(NodeName(order.node))
         terms, node = pool.spec.provisioning, snapshot.node_by_name.get(order.node)
-        if terms is None or node is None or not jobs or order.leaving or not order.arrived:
+        if terms is None or node is None or not jobs or not _is_ours_to_empty(order):
             continue
         aged = is_aged(order, pool, snapshot.now)
-        if not aged and (left[order.pool] <= terms.min or not node.state.open):
-            continue
-        gain = None if aged else _worth_milli(float(hourly_price(pool)), settled)
-        held = sum(held_milli(job, job.running) for job in jobs)
-        found.append((not aged, held, order.node, gain))
-    for _, _, name, gain in sorted(found, key=lambda each: each[:3])[:most]:
-        closed = idle | {name}
-        nodes = tuple(_without(node, closed, name) for node in settled.nodes)
-        names = {job.name for job in moved[NodeName(name)]}
-        jobs = tuple(replace(job, pinned=job.name not in names) for job in settled.jobs)
-        problem = replace(settled, nodes=nodes, jobs=jobs, baseline=None, loss_allowance=None)
-        yield Emptying(name, problem, gain)
+        if aged or (left[order.pool] > terms.min and node.state.open):
+            held = sum(held_milli(job, job.running) for job in jobs)
+            yield Candidate(order.node, float(hourly_price(pool)), aged, held)
+
+
+def _is_ours_to_empty(order: Order) -> bool:
+    return order.arrived and not order.leaving and order.way is not Way.PROVISIONING_REQUEST
 
 
 def _movable_jobs(settled: Problem) -> Mapping[NodeName, tuple[Job, ...]]:
@@ -93,18 +99,19 @@ def _movable_jobs(settled: Problem) -> Mapping[NodeName, tuple[Job, ...]]:
     return {
         name: tuple(each.values())
         for name, each in jobs.items()
-        if not any(job.pinned for job in each.values())
+        if not any(job.pinned or not job.knows_its_roles for job in each.values())
     }
 
 
-def _worth_milli(hourly: float, settled: Problem) -> int:
-    """What a node's price within the time in which changes must pay is worth."""
-    weights = settled.weights
-    dollars = hourly * weights.gain_seconds / SECONDS_PER_HOUR
-    return int(dollars * weights.gpu_seconds_per_dollar * WHOLE_GPU_MILLI)
+def _without(problem: Problem, node: NodeName) -> Problem:
+    """The problem of the jobs on a node if it went; all others stay where they are."""
+    nodes = tuple(
+        replace(each, open=False, usable=False) if each.name == node else each
+        for each in problem.nodes
+    )
+    jobs = tuple(replace(job, pinned=not _is_on(node, job)) for job in problem.jobs)
+    return replace(problem, nodes=nodes, jobs=jobs, baseline=None, loss_allowance=None)
 
 
-def _without(node: Node, closed: AbstractSet[str], emptied: str) -> Node:
-    if node.name == emptied:
-        return replace(node, open=False, usable=False)
-    return replace(node, open=False) if node.name in closed else node
+def _is_on(node: NodeName, job: Job) -> bool:
+    return any(node in each.nodes for each in job.running)

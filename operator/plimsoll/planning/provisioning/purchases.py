@@ -25,7 +25,7 @@ from plimsoll_placement.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The problem of those that wait, and the nodes in it that are not there yet, by name.
+    """A problem, and the nodes in it that are not there yet, by name.
 
     `queues`: what each queue may still spend.
     """
@@ -83,6 +83,16 @@ def offer_to(
     """
     if not future or not someone_waits(snapshot, settled):
         return None
+    offer = offer_to_all(snapshot, settled, future, builder)
+    jobs = tuple(_pinned(job) for job in offer.problem.jobs)
+    problem = replace(offer.problem, jobs=jobs)
+    return replace(offer, problem=missing_parts(problem).apply(problem))
+
+
+def offer_to_all(
+    snapshot: Snapshot, settled: Problem, future: Sequence[FutureNode], builder: ProblemBuilder
+) -> Offer:
+    """The problem that a plan leaves `settled`, with such nodes."""
     extended = replace(snapshot, nodes=(*snapshot.nodes, *(each.view for each in future)))
     problem = plan_input_of(extended, builder).problem
     jobs = [_as_planned(job, settled) for job in problem.jobs if job.part_of is None]
@@ -91,7 +101,6 @@ def offer_to(
     problem = replace(
         problem, jobs=tuple(jobs), weights=weights, baseline=None, loss_allowance=None
     )
-    problem = missing_parts(problem).apply(problem)
     by_name = {NodeName(each.name): each for each in future}
     nodes = (_priced(node, by_name.get(node.name), problem) for node in problem.nodes)
     budgets = queue_budgets(snapshot, problem.jobs)
@@ -124,10 +133,9 @@ def _lacks(view: JobView, settled: Problem) -> bool:
 
 
 def _as_planned(job: Job, settled: Problem) -> Job:
-    """The job with the place that the plan gives it, which it keeps; as it is if it waits."""
+    """The job with the place that the plan gives it; as it is if the plan does not know it."""
     planned = settled.job_by_name.get(job.name)
-    running = job.running if planned is None else planned.running
-    return _pinned(replace(job, running=running))
+    return job if planned is None else replace(job, running=planned.running, pinned=planned.pinned)
 
 
 def _pinned(job: Job) -> Job:
@@ -170,19 +178,14 @@ def bought(offer: Offer, placements: Placements) -> Counter[str]:
 def fewest(offer: Offer, placements: Placements) -> Counter[str]:
     """How many nodes of each pool hold the GPUs that placements take of those to be bought."""
     to_buy, taken = offer.to_buy, Counter[str]()
-    for milli, node in _pods(offer.problem, placements):
-        if node in to_buy:
-            taken[to_buy[node].metadata.name] += milli
+    for job in offer.problem.jobs:
+        for assignment in placements.get(job.name, ()):
+            for node in to_buy.keys() & set(assignment.nodes):
+                pods = assignment.nodes.count(node)
+                milli = pods * job.role(assignment.role).shape.gpu_milli
+                taken[to_buy[node].metadata.name] += milli
     sizes = {pool.metadata.name: 1000 * (pool.spec.gpus_per_node or 1) for pool in to_buy.values()}
     return Counter({name: -(-milli // sizes[name]) for name, milli in taken.items()})
-
-
-def _pods(problem: Problem, placements: Placements) -> Iterator[tuple[int, NodeName]]:
-    """The milli-GPUs of each pod of the jobs that wait, and its node."""
-    for job in problem.jobs:
-        for assignment in () if job.running else placements.get(job.name, ()):
-            milli = job.role(assignment.role).shape.gpu_milli
-            yield from ((milli, node) for node in assignment.nodes)
 
 
 def is_no_worse(offer: Offer, some: Placements, others: Placements) -> bool:
@@ -204,7 +207,7 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | Non
     why: dict[JobName, str] = {}
     queues = offer.queues
     for job in sorted(offer.problem.jobs, key=_turn):
-        names = () if job.running else dict.fromkeys(_names(placements.get(job.name, ())))
+        names = dict.fromkeys(_names(placements.get(job.name, ())))
         nodes = tuple(offer.future[name] for name in names if name in offer.future)
         if not nodes:
             continue

@@ -100,6 +100,14 @@ class Shortages:
             if each.until is not None and each.until > now
         )
 
+    def short_lately(self, now: datetime) -> frozenset[str]:
+        """The pools of which a node could not be had within the longest time of such a pause."""
+        return frozenset(
+            pool
+            for pool, each in self._failures.items()
+            if each.since is not None and now - each.since < LONGEST_PAUSE
+        )
+
     def until(self, pool: str) -> datetime | None:
         """Until when nothing of a pool can be bought."""
         return self._failures.get(pool, _Failures()).until

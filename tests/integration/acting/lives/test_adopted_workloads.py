@@ -355,7 +355,7 @@ def test_a_ray_cluster_changes_its_size_while_it_runs(scene: Scene) -> None:
     assert not taken & set(shrunk.nodes)
     assert len(workload_pods(scene, workload)) == 3, "and its head"
     assert shrunk.status["startedTime"] == first.status["startedTime"]
-    assert shrunk.status["disruptionTimes"] == [], "it was never stopped"
+    assert "disruptionTimes" not in shrunk.status, "it was never stopped"
 
 
 @pytest.mark.parametrize("kind", ["JobSet", "PyTorchJob", "RayCluster", "RayJob"])

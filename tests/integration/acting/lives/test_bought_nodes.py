@@ -11,7 +11,7 @@ from plimsoll.kube.objects.times import rfc3339
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import CAPACITY_TYPE, NODES, fake_node
-from plimsoll_devcluster.gpu_models import L4
+from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.karpenter.instance_types import (
     ON_DEMAND,
     ONE_L4,
@@ -293,6 +293,45 @@ def test_a_half_empty_node_is_emptied_once_its_job_fits_elsewhere(
     (said,) = {event["note"] for event in scene.events(small, "Migrated")}
     assert said.startswith(f"left {left} (NodeEmptied), now ")
     assert len(scene.status(small)["disruptionTimes"]) == 1
+
+
+@pytest.mark.slow
+def test_a_node_is_replaced_by_one_that_can_be_had_for_less(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    """The new node comes first; nothing is bought for a job twice."""
+    del claims
+    dear = a_pool_of("dear", price="200", startTime="1s")
+    job = a_training_job("job", gpus=4)
+    scene.apply(dear, job)
+    (left,) = {*scene.running(job).nodes}
+    scene.apply(a_pool_of("cheap", price="2", startTime="1s"))
+    wait_until(
+        lambda: not scene.api.exists(f"{NODES}/{left}"),
+        timeout_seconds=SECONDS,
+        what="the dear node is given back",
+    )
+    (now,) = {*scene.running(job).nodes}
+    assert labels_of(scene, [now], LABEL) == ["cheap"]
+    wait_until(
+        lambda: orders(scene.api) == ["cheap-1"], timeout_seconds=SECONDS, what="its order is gone"
+    )
+    assert len(scene.status(job)["disruptionTimes"]) == 1
+
+
+@pytest.mark.slow
+def test_a_gang_that_fills_its_node_grows_onto_one_that_is_bought(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    del claims
+    pool = a_pool_of("h100", price="1", idleTime="1h", startTime="1s", max=1)
+    gang = a_training_job("gang", workers=(8, 16), rates={H100: {8: 8, 16: 16}})
+    scene.apply(pool, gang)
+    (first,) = {*scene.running(gang).nodes}
+    scene.apply(a_pool_of("h100", price="1", idleTime="1h", startTime="1s", max=3))
+    scene.until(gang, workerCount=16)
+    assert len({*scene.running(gang).nodes} - {first}) == 1
+    assert orders(scene.api) == ["h100-1", "h100-2"], "it grows no further"
 
 
 @pytest.mark.slow

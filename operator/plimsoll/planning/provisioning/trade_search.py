@@ -1,0 +1,128 @@
+"""Search for a bought node that can go, or for nodes to buy for jobs that run.
+
+Each problem that the search yields is solved by its caller, which sends back the placements, or
+None where it could not be solved.
+"""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.emptying import (
+    Candidate,
+    as_it_is,
+    candidates,
+    coming_prices,
+    idle_prices,
+)
+from plimsoll.planning.provisioning.future_nodes import FutureNode
+from plimsoll.planning.provisioning.purchases import Purchases, left_per_hour, offer_to_all
+from plimsoll.planning.provisioning.trades import Trade, ending_soon, growth
+from plimsoll_placement.model import NodeName, Placements
+from plimsoll_placement.problem import Problem
+
+MOST_EMPTIED: Final = 4
+"""How many nodes a search looks at, to empty them."""
+MOST_REPLACED: Final = 2
+"""How many nodes a search looks at, to replace them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What a search is about: the nodes that are there, and those that could be had.
+
+    `idle`: the nodes that nobody uses.
+    """
+
+    snapshot: Snapshot
+    settled: Problem
+    future: Sequence[FutureNode]
+    idle: AbstractSet[str]
+
+    @property
+    def idle_prices(self) -> Mapping[NodeName, float]:
+        """What the idle nodes cost an hour."""
+        return idle_prices(self.snapshot, self.idle)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A node that can be emptied, and what to buy for jobs that run, or to wait for.
+
+    `replaced`: the node that can go once that has come; None if gangs grow by it. `tried`: the
+    nodes that are not to be replaced, until all have been tried.
+    """
+
+    emptied: str | None = None
+    bought: Purchases = field(default_factory=Purchases)
+    replaced: str | None = None
+    tried: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A trade that pays: what is gained, in milli-GPU-seconds, and what it buys or waits for."""
+
+    gained: int
+    bought: Purchases
+
+
+TradeSearch = Generator[Problem, Placements | None, Found]
+_Attempt = Generator[Problem, Placements | None, _Made | None]
+
+
+def trade_search(fleet: Fleet, before: Found, builder: ProblemBuilder) -> TradeSearch:
+    """What pays best now. What was found `before` stands while it is on its way and pays."""
+    nodes, there = candidates(fleet.snapshot, fleet.settled), as_it_is(fleet.settled)
+    for each in nodes[:MOST_EMPTIED]:
+        if (yield from _made(fleet, each.trade(there, fleet.idle_prices))) is not None:
+            return replace(before, emptied=each.node)
+    best, gained, tried = Found(), 0, before.tried
+    for trade in _trades(fleet, nodes, before, builder) if fleet.future else ():
+        made = yield from _made(fleet, trade)
+        if made is not None and made.bought.waiting and made.gained > gained:
+            gained, best = made.gained, Found(None, made.bought, trade.node)
+        elif trade.node is not None:
+            tried |= {trade.node}
+    untried = {each.node for each in nodes} - tried
+    return replace(best, tried=tried if untried else frozenset())
+
+
+def _trades(
+    fleet: Fleet, nodes: Sequence[Candidate], before: Found, builder: ProblemBuilder
+) -> Iterator[Trade]:
+    """What could be bought for jobs that run, the dearest nodes being replaced first."""
+    offer = offer_to_all(fleet.snapshot, fleet.settled, fleet.future, builder)
+    dear = sorted((each for each in nodes if not each.is_aged), key=lambda each: -each.price)
+    stands = bool(before.bought.waiting) and _awaits_nodes(fleet.snapshot)
+    if stands:
+        chosen = [each for each in dear if each.node == before.replaced]
+    else:
+        chosen = [each for each in dear if each.node not in before.tried][:MOST_REPLACED]
+    for each in chosen:
+        yield each.trade(offer, fleet.idle_prices)
+    if not stands or before.replaced is None:
+        charged = {**fleet.idle_prices, **coming_prices(offer)}
+        yield growth(offer, charged, ending_soon(fleet.snapshot))
+
+
+def _awaits_nodes(snapshot: Snapshot) -> bool:
+    return any(not order.arrived and not order.leaving for order in snapshot.orders)
+
+
+def _made(fleet: Fleet, trade: Trade) -> _Attempt:
+    """The trade with as few nodes as it can be; None if it does not pay, or cannot be paid."""
+    placements = yield trade.offer.problem
+    if placements is None:
+        return None
+    fewer = trade.with_fewer(placements)
+    if fewer is not None:
+        others = yield fewer.offer.problem
+        if others is not None and fewer.net(others, fleet.settled.loss_allowance) is not None:
+            trade, placements = fewer, others
+    gained = trade.net(placements, fleet.settled.loss_allowance)
+    bought = trade.purchases(placements, left_per_hour(fleet.snapshot))
+    return None if gained is None or bought is None else _Made(gained, bought)
