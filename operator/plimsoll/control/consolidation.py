@@ -10,10 +10,15 @@ from plimsoll.clock import Clock
 from plimsoll.control.solver import Solver
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.buying.purchases import Purchases
 from plimsoll.planning.provisioning.future_nodes import future_nodes
-from plimsoll.planning.provisioning.purchases import Purchases
 from plimsoll.planning.provisioning.start_times import start_time
-from plimsoll.planning.provisioning.trade_search import Fleet, Found, TradeSearch, trade_search
+from plimsoll.planning.provisioning.trading.trade_search import (
+    Fleet,
+    Found,
+    TradeSearch,
+    trade_search,
+)
 from plimsoll.supervision import count_failure, result_of
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem

@@ -11,9 +11,9 @@ from plimsoll.clock import Clock
 from plimsoll.control.consolidation import Consolidation
 from plimsoll.control.solver import Solver
 from plimsoll.observe.snapshot import Snapshot
+from plimsoll.planning.provisioning.buying.purchases import someone_waits
 from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes, Reopen, Uses
 from plimsoll.planning.provisioning.idle_times import IdleTimes
-from plimsoll.planning.provisioning.purchases import someone_waits
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll_placement.model import Weights
 from plimsoll_placement.problem import Problem

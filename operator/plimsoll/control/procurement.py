@@ -26,7 +26,20 @@ from plimsoll.observe.nodes.pool_templates import request_of, template_of, way_o
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.awaited import arriving, unawaited
+from plimsoll.planning.provisioning.buying.awaited import arriving, unawaited
+from plimsoll.planning.provisioning.buying.limits import Limits
+from plimsoll.planning.provisioning.buying.purchase_search import purchase_search
+from plimsoll.planning.provisioning.buying.purchases import (
+    Offer,
+    Purchases,
+    left_out,
+    left_per_hour,
+    offer_to,
+    unpriced,
+)
+from plimsoll.planning.provisioning.buying.sentences import explained, obstacle
+from plimsoll.planning.provisioning.buying.standing_need import missing_nodes
+from plimsoll.planning.provisioning.buying.withdrawals import why_unmet, withdrawals
 from plimsoll.planning.provisioning.future_nodes import (
     future_nodes,
     hourly_price,
@@ -35,20 +48,7 @@ from plimsoll.planning.provisioning.future_nodes import (
     unsold,
 )
 from plimsoll.planning.provisioning.idle_nodes import in_use
-from plimsoll.planning.provisioning.limits import Limits
-from plimsoll.planning.provisioning.purchases import (
-    Offer,
-    Purchases,
-    left_out,
-    left_per_hour,
-    offer_to,
-    unpriced,
-)
-from plimsoll.planning.provisioning.search import purchase_search
-from plimsoll.planning.provisioning.sentences import explained, obstacle
 from plimsoll.planning.provisioning.shortages import Shortages
-from plimsoll.planning.provisioning.standing_need import missing_nodes
-from plimsoll.planning.provisioning.withdrawals import why_unmet, withdrawals
 from plimsoll.supervision import count_failure, result_of
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason

@@ -8,7 +8,7 @@ from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import future_nodes
 from plimsoll.planning.provisioning.idle_nodes import in_use
-from plimsoll.planning.provisioning.trade_search import Fleet
+from plimsoll.planning.provisioning.trading.trade_search import Fleet
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem

@@ -22,8 +22,8 @@ from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.nodes.provisioning_requests import NodeRequest
 from plimsoll.observe.snapshot import NodeView
+from plimsoll.planning.provisioning.buying.withdrawals import Withdraw
 from plimsoll.planning.provisioning.idle_nodes import GiveBack
-from plimsoll.planning.provisioning.withdrawals import Withdraw
 from plimsoll.supervision import count_unforeseen
 from plimsoll.vocabulary import logs, metrics
 from plimsoll.vocabulary.reasons import Reason

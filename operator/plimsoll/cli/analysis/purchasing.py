@@ -8,21 +8,21 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes, hourly_price
-from plimsoll.planning.provisioning.purchases import (
+from plimsoll.planning.provisioning.buying.purchase_search import outcome, purchase_search
+from plimsoll.planning.provisioning.buying.purchases import (
     Purchases,
     cost,
     left_per_hour,
     offer_to,
     unpriced,
 )
-from plimsoll.planning.provisioning.search import outcome, purchase_search
-from plimsoll.planning.provisioning.sentences import (
+from plimsoll.planning.provisioning.buying.sentences import (
     coming_text,
     obstacle,
     start_time,
     to_buy_text,
 )
+from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes, hourly_price
 from plimsoll.planning.provisioning.shortages import known_blocked
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve_lean

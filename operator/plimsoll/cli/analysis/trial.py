@@ -13,7 +13,7 @@ from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.effort import effort
-from plimsoll.planning.provisioning.purchases import Purchases
+from plimsoll.planning.provisioning.buying.purchases import Purchases
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve_lean
 

@@ -9,8 +9,8 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.buying.purchases import Purchases, offer_to
 from plimsoll.planning.provisioning.future_nodes import future_nodes
-from plimsoll.planning.provisioning.purchases import Purchases, offer_to
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve

@@ -15,8 +15,8 @@ from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.cluster.cluster import MOST_MICRODOLLARS
 from plimsoll.planning.problem.build import plan_input_of, wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets, queue_budgets
 from plimsoll.planning.provisioning.future_nodes import FutureNode, hourly_price
-from plimsoll.planning.provisioning.queue_budgets import QueueBudgets, queue_budgets
 from plimsoll.planning.serving.pinned_growth import missing_part, missing_parts
 from plimsoll_placement.model import Assignments, Job, Node, NodeName, Placements
 from plimsoll_placement.model import JobName as SolverName

@@ -7,10 +7,10 @@ from typing import Final
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import JobName, Snapshot
+from plimsoll.planning.provisioning.buying.purchases import Purchases
+from plimsoll.planning.provisioning.buying.standing_need import missing_nodes
 from plimsoll.planning.provisioning.future_nodes import coming_orders
 from plimsoll.planning.provisioning.idle_nodes import GiveBack
-from plimsoll.planning.provisioning.purchases import Purchases
-from plimsoll.planning.provisioning.standing_need import missing_nodes
 from plimsoll_placement.problem import Problem
 
 _NOBODY_WAITS: Final = "no job waits for it any more"

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.buying.standing_need import missing_nodes
 from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes
 from plimsoll.planning.provisioning.idle_nodes import in_use
-from plimsoll.planning.provisioning.standing_need import missing_nodes
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import at, seen
 from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of

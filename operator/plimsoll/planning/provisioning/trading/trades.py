@@ -12,7 +12,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.purchases import (
+from plimsoll.planning.provisioning.buying.purchases import (
     Offer,
     Purchases,
     bought,

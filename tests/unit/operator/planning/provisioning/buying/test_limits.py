@@ -1,6 +1,6 @@
 """What is about to be ordered is checked once more, by a count of its own."""
 
-from plimsoll.planning.provisioning.limits import Limits
+from plimsoll.planning.provisioning.buying.limits import Limits
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import seen
 from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of

@@ -11,10 +11,10 @@ from datetime import timedelta
 from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.provisioning.ageing import is_aged
+from plimsoll.planning.provisioning.buying.purchases import Offer
+from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets
 from plimsoll.planning.provisioning.future_nodes import hourly_price, present_nodes
-from plimsoll.planning.provisioning.purchases import Offer
-from plimsoll.planning.provisioning.queue_budgets import QueueBudgets
-from plimsoll.planning.provisioning.trades import Trade
+from plimsoll.planning.provisioning.trading.trades import Trade
 from plimsoll_placement.model import Job, NodeName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import held_milli

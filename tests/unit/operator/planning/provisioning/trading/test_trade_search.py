@@ -1,7 +1,7 @@
 """What is looked for among the bought nodes, in which order, and what stands."""
 
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.trade_search import Found, trade_search
+from plimsoll.planning.provisioning.trading.trade_search import Found, trade_search
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Placements

@@ -7,9 +7,9 @@ import pytest
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.awaited import arriving, unawaited
+from plimsoll.planning.provisioning.buying.awaited import arriving, unawaited
+from plimsoll.planning.provisioning.buying.purchases import Purchases
 from plimsoll.planning.provisioning.future_nodes import future_nodes
-from plimsoll.planning.provisioning.purchases import Purchases
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve

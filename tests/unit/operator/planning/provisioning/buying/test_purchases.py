@@ -14,8 +14,8 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.buying.purchases import Purchases, left_out, offer_to
 from plimsoll.planning.provisioning.future_nodes import future_nodes
-from plimsoll.planning.provisioning.purchases import Purchases, left_out, offer_to
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort

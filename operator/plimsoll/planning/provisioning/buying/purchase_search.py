@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from decimal import Decimal
 from typing import Final
 
-from plimsoll.planning.provisioning.purchases import (
+from plimsoll.planning.provisioning.buying.purchases import (
     Offer,
     Purchases,
     bought,

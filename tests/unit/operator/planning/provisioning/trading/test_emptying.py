@@ -1,6 +1,6 @@
 """Which bought nodes are emptied because what runs there fits elsewhere."""
 
-from plimsoll.planning.provisioning.emptying import as_it_is, candidates
+from plimsoll.planning.provisioning.trading.emptying import as_it_is, candidates
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.fleets import a_job_on, bought, estimated, fleet_of
 from support.objects.bought_nodes import a_growing_pool, a_node_of

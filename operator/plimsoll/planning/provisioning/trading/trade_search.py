@@ -11,16 +11,16 @@ from typing import Final
 
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.emptying import (
+from plimsoll.planning.provisioning.buying.purchases import Purchases, left_per_hour, offer_to_all
+from plimsoll.planning.provisioning.future_nodes import FutureNode
+from plimsoll.planning.provisioning.trading.emptying import (
     Candidate,
     as_it_is,
     candidates,
     coming_prices,
     idle_prices,
 )
-from plimsoll.planning.provisioning.future_nodes import FutureNode
-from plimsoll.planning.provisioning.purchases import Purchases, left_per_hour, offer_to_all
-from plimsoll.planning.provisioning.trades import Trade, ending_soon, growth
+from plimsoll.planning.provisioning.trading.trades import Trade, ending_soon, growth
 from plimsoll_placement.model import NodeName, Placements
 from plimsoll_placement.problem import Problem
 

@@ -9,8 +9,8 @@ from plimsoll.api.values.durations import duration_text
 from plimsoll.observe.nodes.pool_templates import way_of
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Hold
+from plimsoll.planning.provisioning.buying.purchases import Purchases, cost
 from plimsoll.planning.provisioning.future_nodes import FutureNode
-from plimsoll.planning.provisioning.purchases import Purchases, cost
 from plimsoll.vocabulary.reasons import Reason
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from plimsoll.planning.provisioning.withdrawals import why_unmet, withdrawals
+from plimsoll.planning.provisioning.buying.withdrawals import why_unmet, withdrawals
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, seen
 from support.objects.bought_nodes import a_node_of, a_request, an_autoscaled_pool, said

@@ -4,9 +4,9 @@ from datetime import timedelta
 from decimal import Decimal
 
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.emptying import candidates, coming_prices
-from plimsoll.planning.provisioning.purchases import Offer, Purchases, offer_to_all
-from plimsoll.planning.provisioning.trades import Trade, ending_soon, growth
+from plimsoll.planning.provisioning.buying.purchases import Offer, Purchases, offer_to_all
+from plimsoll.planning.provisioning.trading.emptying import candidates, coming_prices
+from plimsoll.planning.provisioning.trading.trades import Trade, ending_soon, growth
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import NodeName

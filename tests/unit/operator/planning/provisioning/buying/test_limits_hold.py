@@ -14,9 +14,9 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.future_nodes import future_nodes, hourly_price
-from plimsoll.planning.provisioning.limits import Limits
-from plimsoll.planning.provisioning.purchases import (
+from plimsoll.planning.provisioning.buying.limits import Limits
+from plimsoll.planning.provisioning.buying.purchase_search import outcome, purchase_search
+from plimsoll.planning.provisioning.buying.purchases import (
     Offer,
     Purchases,
     left_per_hour,
@@ -24,7 +24,7 @@ from plimsoll.planning.provisioning.purchases import (
     purchases,
     unpriced,
 )
-from plimsoll.planning.provisioning.search import outcome, purchase_search
+from plimsoll.planning.provisioning.future_nodes import future_nodes, hourly_price
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.check import violations

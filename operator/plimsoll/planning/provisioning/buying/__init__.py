@@ -1,0 +1,1 @@
+"""Which nodes to buy, for whom, within which limits, and what of it is taken back."""
