@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -27,6 +28,26 @@ PAUSE_SECONDS: Final = 30.0
 """Between two looks."""
 
 
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What there is to do for nodes.
+
+    `settled`: the problem as the plan leaves it, if that is known. `used`: the nodes that have
+    jobs, or await some. `waits`: jobs would start if they had GPUs. `blocked`: the pools of which
+    nothing can be bought now.
+    """
+
+    settled: Problem | None
+    used: AbstractSet[str]
+    waits: bool
+    blocked: AbstractSet[str]
+
+    def idle_nodes(self, snapshot: Snapshot) -> frozenset[str]:
+        """The bought nodes that have arrived and are not used."""
+        there = frozenset(order.node for order in snapshot.orders if order.arrived)
+        return there - self.used
+
+
 class Consolidation:
     """Takes a turn after each of the loop's.
 
@@ -46,33 +67,23 @@ class Consolidation:
         """The orders that the last look knew."""
         self.emptied: str | None = None
 
-    def turn(
-        self,
-        snapshot: Snapshot,
-        settled: Problem | None,
-        idle: AbstractSet[str],
-        blocked: AbstractSet[str],
-        *,
-        someone_waits: bool,
-    ) -> None:
-        """Take what was found, and begin to look anew.
-
-        `idle` nodes have no jobs, and await none; those of `blocked` pools cannot be bought now.
-        """
-        self.emptied = None
-        if someone_waits:
+    def turn(self, snapshot: Snapshot, demand: Demand) -> None:
+        """Take what was found, and begin to look anew."""
+        self.emptied, settled = None, demand.settled
+        if demand.waits:
             self._waited = snapshot.now
         if self._task is not None and self._task.done():
             before, self._found = self._found, result_of(self._task) or Found()
-            self.emptied = None if someone_waits else self._found.emptied
+            self.emptied = None if demand.waits else self._found.emptied
             self._is_new = self._found.bought is not before.bought
             self._task = None
-        if settled is None or self._task is not None or not self._is_quiet(snapshot):
+        if settled is None or self._task is not None or demand.waits:
             return
         if not self._is_due(snapshot):
             return
         self._looked_at, self._known = self._clock.monotonic(), _orders(snapshot)
-        fleet = Fleet(snapshot, settled, future_nodes(snapshot, blocked), idle)
+        future, is_quiet = future_nodes(snapshot, demand.blocked), self._is_quiet(snapshot)
+        fleet = Fleet(snapshot, settled, future, demand.idle_nodes(snapshot), is_quiet)
         search = trade_search(fleet, self._found, self._builder)
         self._task = asyncio.create_task(self._outcome(search))
         self._task.add_done_callback(self._done)

@@ -8,15 +8,13 @@ from datetime import timedelta
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.clock import Clock
-from plimsoll.control.consolidation import Consolidation
+from plimsoll.control.consolidation import Consolidation, Demand
 from plimsoll.control.solver import Solver
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.buying.purchases import someone_waits
 from plimsoll.planning.provisioning.idle_nodes import Close, GiveBack, IdleNodes, Reopen, Uses
 from plimsoll.planning.provisioning.idle_times import IdleTimes
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll_placement.model import Weights
-from plimsoll_placement.problem import Problem
 
 
 class GivingBack:
@@ -34,26 +32,15 @@ class GivingBack:
         """After how long an idle node of a pool is given back."""
         return self._times.idle_time(pool, snapshot, self._worth)
 
-    def turn(
-        self,
-        snapshot: Snapshot,
-        settled: Problem | None,
-        used: AbstractSet[str],
-        blocked: AbstractSet[str],
-        writer: Writer,
-    ) -> None:
-        """Close nodes, and give those back that are closed; `used` ones have or await jobs.
-
-        Nodes of `blocked` pools cannot be bought instead.
-        """
-        if settled is not None:
-            self._worth = settled.weights.gpu_seconds_per_dollar
-        there = frozenset(order.node for order in snapshot.orders if order.arrived)
-        waits = settled is not None and someone_waits(snapshot, settled)
-        self.consolidation.turn(snapshot, settled, there - used, blocked, someone_waits=waits)
+    def turn(self, snapshot: Snapshot, demand: Demand, writer: Writer) -> None:
+        """Close nodes, and give those back that are closed."""
+        if demand.settled is not None:
+            self._worth = demand.settled.weights.gpu_seconds_per_dollar
+        self.consolidation.turn(snapshot, demand)
+        used = demand.used
         self._times.see(_needed(snapshot, used), snapshot.now)
         times = {pool.metadata.name: self.idle_time(pool, snapshot) for pool in snapshot.pools}
-        uses = Uses(used, self.consolidation.emptied, waits, times)
+        uses = Uses(used, self.consolidation.emptied, demand.waits, times)
         for change in self._idle.due(snapshot, uses):
             match change:
                 case GiveBack():

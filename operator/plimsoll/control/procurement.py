@@ -17,6 +17,7 @@ from plimsoll.acting.writes.orders import Ask, Buy
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.gpu_pool import GPUPool, ProvisioningStatus
 from plimsoll.clock import Clock
+from plimsoll.control.consolidation import Demand
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.giving_back import GivingBack
 from plimsoll.control.loop_terms import LoopTerms
@@ -36,6 +37,7 @@ from plimsoll.planning.provisioning.buying.purchases import (
     left_per_hour,
     offer_to,
     unpriced,
+    waits_for_nodes,
 )
 from plimsoll.planning.provisioning.buying.sentences import explained, obstacle
 from plimsoll.planning.provisioning.buying.standing_need import missing_nodes
@@ -151,9 +153,7 @@ class Procurement:
             writer.orders.submit(withdrawals(snapshot))
             self._take_back(snapshot, current, used, writer)
             if self._has_looked:
-                # Whoever runs need not ask every few minutes for what was short a moment ago.
-                blocked = self._blocked(snapshot) | self.shortages.short_lately(snapshot.now)
-                self._giving_back.turn(snapshot, current.settled, used, blocked, writer)
+                self._giving_back.turn(snapshot, self._demand(snapshot, current, used), writer)
         self._begin(snapshot, current, writer)
 
     def _may_buy(self, snapshot: Snapshot) -> bool:
@@ -343,6 +343,14 @@ class Procurement:
         kept = (name for each in self._found.kept.values() for name in each)
         wanted = {*(name for each in planned for name in each.nodes), *kept}
         return in_use(snapshot, wanted)
+
+    def _demand(self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str]) -> Demand:
+        plan, settled = current.plan, current.settled
+        holds = () if plan is None else plan.holds
+        waits = settled is not None and waits_for_nodes(snapshot, settled, holds, self._found)
+        # Who runs need not ask every few minutes for what was short a moment ago.
+        short = self.shortages.short_lately(snapshot.now)
+        return Demand(settled, used, waits, self._blocked(snapshot) | short)
 
     def _begin(self, snapshot: Snapshot, current: CurrentPlan, writer: Writer) -> None:
         """Work out what to buy, if that may have changed."""

@@ -271,13 +271,16 @@ def test_a_spare_node_is_there_before_any_job_and_replaced_once_a_job_has_it(
 def test_a_half_empty_node_is_emptied_once_its_job_fits_elsewhere(
     scene: Scene, claims: NodeClaims
 ) -> None:
+    """A job that waits for what nobody has keeps no node."""
     del claims
+    too_large = a_training_job("too-large", gpus=9)
     pool = a_pool_of("h100", price="200", idleTime="1h", startTime="1s")
     first, second, small = (
         a_training_job(name, gpus=gpus) for name, gpus in (("a", 5), ("b", 5), ("c", 3))
     )
-    scene.apply(pool, first)
+    scene.apply(pool, first, too_large)
     (left,) = {*scene.running(first).nodes}
+    scene.until(too_large, reason="CannotFit")
     scene.apply(small)
     assert {*scene.running(small).nodes} == {left}
     scene.apply(second)

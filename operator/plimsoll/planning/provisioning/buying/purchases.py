@@ -9,18 +9,24 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.planning.actions import Hold
 from plimsoll.planning.cluster.cluster import MOST_MICRODOLLARS
 from plimsoll.planning.problem.build import plan_input_of, wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets, queue_budgets
 from plimsoll.planning.provisioning.future_nodes import FutureNode, hourly_price
 from plimsoll.planning.serving.pinned_growth import missing_part, missing_parts
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.model import Assignments, Job, Node, NodeName, Placements
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
+
+_LIMITS: Final = frozenset({Reason.QUEUE_LIMIT, Reason.POWER_BUDGET})
+"""Why jobs wait that would wait with more GPUs as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,18 @@ def offer_to_all(
 def someone_waits(snapshot: Snapshot, settled: Problem) -> bool:
     """Whether a plan which leaves the problem `settled` gives some job less than it needs."""
     return any(_lacks(view, settled) for view in snapshot.present)
+
+
+def waits_for_nodes(
+    snapshot: Snapshot, settled: Problem, holds: Iterable[Hold], found: Purchases
+) -> bool:
+    """Whether some job would start if it had GPUs; what was `found` to be bought is for such jobs.
+
+    Others wait for a limit, or fit on no node that is there: nodes that they cannot use go.
+    """
+    limited = {hold.job for hold in holds if hold.inadmissible or hold.reason in _LIMITS}
+    others = limited - found.waiting.keys()
+    return any(_lacks(view, settled) for view in snapshot.present if view.name not in others)
 
 
 def left_out(snapshot: Snapshot, settled: Problem) -> frozenset[tuple[str, int]]:

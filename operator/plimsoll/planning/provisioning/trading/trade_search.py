@@ -34,13 +34,15 @@ MOST_REPLACED: Final = 2
 class Fleet:
     """What a search is about: the nodes that are there, and those that could be had.
 
-    `idle`: the nodes that nobody uses.
+    `idle`: the nodes that nobody uses. `is_quiet`: nobody has waited for some time, so that there
+    may be fewer nodes; otherwise only one goes for which others have come.
     """
 
     snapshot: Snapshot
     settled: Problem
     future: Sequence[FutureNode]
     idle: AbstractSet[str]
+    is_quiet: bool = True
 
     @property
     def idle_prices(self) -> Mapping[NodeName, float]:
@@ -77,7 +79,8 @@ _Attempt = Generator[Problem, Placements | None, _Made | None]
 def trade_search(fleet: Fleet, before: Found, builder: ProblemBuilder) -> TradeSearch:
     """What pays best now. What was found `before` stands while it is on its way and pays."""
     nodes, there = candidates(fleet.snapshot, fleet.settled), as_it_is(fleet.settled)
-    for each in nodes[:MOST_EMPTIED]:
+    spare = nodes if fleet.is_quiet else [each for each in nodes if each.node == before.replaced]
+    for each in spare[:MOST_EMPTIED]:
         if (yield from _made(fleet, each.trade(there, fleet.idle_prices))) is not None:
             return replace(before, emptied=each.node)
     best, gained, tried = Found(), 0, before.tried

@@ -1,5 +1,7 @@
 """What is looked for among the bought nodes, in which order, and what stands."""
 
+from dataclasses import replace
+
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.trading.trade_search import Found, trade_search
 from plimsoll_devcluster.gpu_models import H100
@@ -15,9 +17,15 @@ DEAR, CHEAP = a_growing_pool("dear", price="50"), a_growing_pool("cheap", price=
 A, B = bought("a", "dear"), bought("b", "dear")
 
 
-def found(*manifests: Manifest, before: Found | None = None, fails: bool = False) -> Found:
+def found(
+    *manifests: Manifest,
+    before: Found | None = None,
+    is_quiet: bool = True,
+    fails: bool = False,
+) -> Found:
     """What a look finds; no problem can be solved if it `fails`."""
-    search = trade_search(fleet_of(*manifests, THRIFTY), before or Found(), ProblemBuilder())
+    fleet = replace(fleet_of(*manifests, THRIFTY), is_quiet=is_quiet)
+    search = trade_search(fleet, before or Found(), ProblemBuilder())
     placements: Placements | None = None
     while True:
         try:
@@ -32,6 +40,13 @@ def test_a_node_that_can_go_at_once_goes_first() -> None:
     outcome = found(DEAR, CHEAP, *A, *B, *jobs)
     assert outcome.emptied == "b"
     assert not outcome.bought.nodes
+
+
+def test_no_node_goes_soon_after_somebody_waited_unless_others_have_come_for_it() -> None:
+    jobs = (a_job_on("a", "more", 4), a_job_on("b", "less", 2))
+    there = (DEAR, *A, *B, *jobs)
+    assert found(*there, is_quiet=False).emptied is None
+    assert found(*there, is_quiet=False, before=Found(replaced="a")).emptied == "a"
 
 
 def test_the_dearest_node_is_replaced_first() -> None:
