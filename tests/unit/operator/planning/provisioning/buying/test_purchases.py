@@ -10,11 +10,16 @@ import pytest
 from plimsoll.control.procurement import worked_out
 from plimsoll.observe.measured.prices import NO_PRICES, NodePrice, NodePrices
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.plan.decisions import PlanResult
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.buying.purchases import Purchases, left_out, offer_to
+from plimsoll.planning.provisioning.buying.purchases import (
+    Purchases,
+    left_out,
+    offer_to,
+    waits_for_nodes,
+)
 from plimsoll.planning.provisioning.future_nodes import future_nodes
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest
@@ -66,6 +71,25 @@ def _exact(left: float | None) -> Decimal | None:
 
 def bought(*manifests: Manifest, left: float | None = None) -> Mapping[str, int]:
     return plan_for(*manifests, left=left)[1].nodes
+
+
+def waits(*manifests: Manifest) -> bool:
+    """Whether some job would start if it had GPUs."""
+    snapshot = seen(*manifests)
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    result = PlanResult(plan_input, solve(plan_input.problem, Effort(deterministic_seconds=0)))
+    holds = plan_of(snapshot, result).holds
+    return waits_for_nodes(snapshot, settled(result), holds, Purchases())
+
+
+def test_who_waits_for_gpus_is_who_would_start_with_more_of_them() -> None:
+    there = (a_node_of("h100", "there"), a_training_job("runs", gpus=8))
+    assert not waits(*there)
+    assert waits(*there, a_training_job("waits", gpus=8))
+    assert not waits(*there, a_training_job("fits-nowhere", gpus=9))
+    limited = a_queue("few", limit=4)
+    assert not waits(*there, limited, a_training_job("limited", gpus=8, queue="few"))
+    assert waits(*there, limited, a_training_job("within", gpus=4, queue="few"))
 
 
 def test_nothing_is_bought_while_nothing_waits() -> None:
