@@ -42,11 +42,6 @@ class Demand:
     waits: bool
     blocked: AbstractSet[str]
 
-    def idle_nodes(self, snapshot: Snapshot) -> frozenset[str]:
-        """The bought nodes that have arrived and are not used."""
-        there = frozenset(order.node for order in snapshot.orders if order.arrived)
-        return there - self.used
-
 
 class Consolidation:
     """Takes a turn after each of the loop's.
@@ -83,16 +78,16 @@ class Consolidation:
             return
         self._looked_at, self._known = self._clock.monotonic(), _orders(snapshot)
         future, is_quiet = future_nodes(snapshot, demand.blocked), self._is_quiet(snapshot)
-        fleet = Fleet(snapshot, settled, future, demand.idle_nodes(snapshot), is_quiet)
+        fleet = Fleet(snapshot, settled, future, is_quiet)
         search = trade_search(fleet, self._found, self._builder)
         self._task = asyncio.create_task(self._outcome(search))
         self._task.add_done_callback(self._done)
 
-    def due(self, snapshot: Snapshot) -> Purchases:
-        """What to order now, once; nothing if orders have come or gone since it was found."""
+    def due(self, snapshot: Snapshot) -> tuple[Purchases, str]:
+        """What to order now, once, and why; nothing if orders have come or gone meanwhile."""
         is_new, self._is_new = self._is_new, False
         same = self._known == _orders(snapshot)
-        return self._found.bought if is_new and same else Purchases()
+        return (self._found.bought, self._found.why) if is_new and same else (Purchases(), "")
 
     def spared(self, snapshot: Snapshot) -> frozenset[str]:
         """The orders that are not to be taken back though nobody waits for them.

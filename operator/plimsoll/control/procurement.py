@@ -69,6 +69,8 @@ _NO_PRICE: Final = (
     " is known: set pricePerGPUHour, or add the instance type to the price catalogue"
 )
 
+_KEPT_READY: Final = "its GPUPool keeps as many ready"
+
 _MISSING: Final = {
     Way.NODE_CLAIM: "Karpenter is not installed",
     Way.PROVISIONING_REQUEST: "cluster-autoscaler's ProvisioningRequests are not installed",
@@ -257,7 +259,7 @@ class Procurement:
         left = left_per_hour(snapshot)
         limits, ordered = Limits(snapshot), Counter[str]()
         taken = {*self._taken, *(each.name for each in (*snapshot.orders, *snapshot.requests))}
-        for pool, count in self._due(snapshot, current, used):
+        for pool, count, why in self._due(snapshot, current, used):
             name = pool.metadata.name
             if left is not None:
                 left -= count * hourly_price(pool)
@@ -271,7 +273,7 @@ class Procurement:
             order = next_name(pool, taken)
             taken.add(order)
             self.shortages.ordered(order, name)
-            writer.orders.submit(self._ordering(pool, order, count, snapshot))
+            writer.orders.submit(self._ordering(pool, order, count, snapshot, why))
 
     def _take_back(
         self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str], writer: Writer
@@ -289,25 +291,25 @@ class Procurement:
             writer.orders.submit([change])
 
     def _ordering(
-        self, pool: GPUPool, name: str, count: int, snapshot: Snapshot
+        self, pool: GPUPool, name: str, count: int, snapshot: Snapshot, why: str
     ) -> Iterator[Buy | Ask]:
         """The order of so many nodes of a pool under a name."""
         template, request = template_of(pool), request_of(pool)
         if template is not None:
-            yield Buy(pool, template, name)
+            yield Buy(pool, template, name, why)
         if request is not None:
-            yield Ask(pool, request, name, count, self._requests_in, snapshot.nodes)
+            yield Ask(pool, request, name, count, self._requests_in, snapshot.nodes, why)
 
     def _due(
         self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str]
-    ) -> Iterator[tuple[GPUPool, int]]:
-        """The pools of the nodes to order and how many at a time, those for jobs first.
+    ) -> Iterator[tuple[GPUPool, int, str]]:
+        """The pools of the nodes to order, how many at a time and why, those for jobs first.
 
         Gangs get all of theirs or none.
         """
-        new = self._found if self._is_new else Purchases()
+        new, why = self._found if self._is_new else Purchases(), ""
         if not new.nodes:
-            new = self._giving_back.consolidation.due(snapshot)
+            new, why = self._giving_back.consolidation.due(snapshot)
         wanted = Counter(new.nodes)
         self._is_new = False
         found = (*self._found.waiting.values(), *self._found.unpaid.values())
@@ -323,9 +325,9 @@ class Procurement:
         sold = [pool for pool in pools if is_sold(pool, snapshot)]
         for pool in sold:
             most = wanted[pool.metadata.name]
-            yield from ((pool, count) for count in _lots(pool, new, most))
+            yield from ((pool, count, why) for count in _lots(pool, new, most))
         for pool in sold:
-            yield from [(pool, 1)] * missing[pool.metadata.name]
+            yield from [(pool, 1, _KEPT_READY)] * missing[pool.metadata.name]
 
     def _status(self, pool: GPUPool, snapshot: Snapshot) -> ProvisioningStatus | None:
         idle_time = self._giving_back.idle_time(pool, snapshot)

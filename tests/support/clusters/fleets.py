@@ -7,7 +7,6 @@ from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.future_nodes import future_nodes
-from plimsoll.planning.provisioning.idle_nodes import in_use
 from plimsoll.planning.provisioning.trading.trade_search import Fleet
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Placements
@@ -32,9 +31,7 @@ def fleet_of(*manifests: Manifest) -> Fleet:
     """What nodes there are, and what could be had."""
     snapshot: Snapshot = seen(*manifests)
     settled = plan_input_of(snapshot, ProblemBuilder()).problem
-    arrived = frozenset(order.node for order in snapshot.orders if order.arrived)
-    idle = arrived - in_use(snapshot, frozenset())
-    return Fleet(snapshot, settled, future_nodes(snapshot, frozenset()), idle)
+    return Fleet(snapshot, settled, future_nodes(snapshot, frozenset()))
 
 
 def estimated(problem: Problem) -> Placements:

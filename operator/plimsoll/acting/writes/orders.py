@@ -33,11 +33,12 @@ _log = logs.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Buy:
-    """Order a node of a pool under a name that is free."""
+    """Order a node of a pool under a name that is free; `why`, unless jobs wait for it."""
 
     pool: GPUPool
     template: NodeClaimTemplate
     name: str
+    why: str = ""
 
     @property
     def text(self) -> str:
@@ -49,7 +50,7 @@ class Buy:
 class Ask:
     """Order several nodes of a pool, all or none, under a name that is free.
 
-    `there`: all nodes that are there already.
+    `there`: all nodes that are there already; `why`, unless jobs wait for them.
     """
 
     pool: GPUPool
@@ -58,6 +59,7 @@ class Ask:
     count: int
     namespace: str
     there: tuple[NodeView, ...]
+    why: str = ""
 
     @property
     def text(self) -> str:
@@ -140,7 +142,7 @@ class OrderWriter:
         made = await self._client.create(NODE_CLAIMS.everywhere(), body, NodeClaim)
         self._listener.wrote_node_claim(made)
         metrics.NODES_ORDERED.labels(change.pool.metadata.name).inc()
-        self.say(change.pool, Reason.NODE_ORDERED, change.text)
+        self.say(change.pool, Reason.NODE_ORDERED, _said(change))
 
     async def _give_back(self, change: GiveBack) -> None:
         order = change.order
@@ -169,7 +171,7 @@ class OrderWriter:
         made = await self._client.create(path, body, ProvisioningRequest)
         self._listener.wrote_provisioning_request(made)
         metrics.NODES_ORDERED.labels(change.pool.metadata.name).inc(change.count)
-        self.say(change.pool, Reason.NODE_ORDERED, change.text)
+        self.say(change.pool, Reason.NODE_ORDERED, _said(change))
 
     async def _withdraw(self, request: NodeRequest) -> None:
         # The request last: while it is there, it is known that its template is to go.
@@ -197,6 +199,10 @@ class OrderWriter:
         subject = Subject(API_VERSION, pool.kind, meta.name, meta.uid)
         self._events.record(Saying(subject, reason, message, warning))
         _log.info(message, pool=meta.name, reason=reason)
+
+
+def _said(change: Buy | Ask) -> str:
+    return f"{change.text}: {change.why}" if change.why else change.text
 
 
 def _name(change: Change) -> str:

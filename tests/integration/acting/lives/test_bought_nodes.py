@@ -316,6 +316,8 @@ def test_a_node_is_replaced_by_one_that_can_be_had_for_less(
     )
     (now,) = {*scene.running(job).nodes}
     assert labels_of(scene, [now], LABEL) == ["cheap"]
+    (said,) = pool_events(scene, "cheap", "NodeOrdered")
+    assert said["message"] == f"NodeClaim cheap-1: the jobs of {left} gain by it, which then goes"
     wait_until(
         lambda: orders(scene.api) == ["cheap-1"], timeout_seconds=SECONDS, what="its order is gone"
     )

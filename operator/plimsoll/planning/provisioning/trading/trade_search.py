@@ -5,7 +5,6 @@ None where it could not be solved.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -34,20 +33,25 @@ MOST_REPLACED: Final = 2
 class Fleet:
     """What a search is about: the nodes that are there, and those that could be had.
 
-    `idle`: the nodes that nobody uses. `is_quiet`: nobody has waited for some time, so that there
-    may be fewer nodes; otherwise only one goes for which others have come.
+    `is_quiet`: nobody has waited for some time, so that there may be fewer nodes; otherwise only
+    one goes for which others have come.
     """
 
     snapshot: Snapshot
     settled: Problem
     future: Sequence[FutureNode]
-    idle: AbstractSet[str]
     is_quiet: bool = True
 
     @property
     def idle_prices(self) -> Mapping[NodeName, float]:
-        """What the idle nodes cost an hour."""
-        return idle_prices(self.snapshot, self.idle)
+        """What the nodes cost an hour on which no job has a place, though its pods may still end.
+
+        They are about to be given back: a place there costs all of that.
+        """
+        jobs = self.settled.jobs
+        held = {name for job in jobs for each in job.running for name in each.nodes}
+        arrived = {order.node for order in self.snapshot.orders if order.arrived}
+        return idle_prices(self.snapshot, arrived - held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,13 @@ class Found:
     bought: Purchases = field(default_factory=Purchases)
     replaced: str | None = None
     tried: frozenset[str] = frozenset()
+
+    @property
+    def why(self) -> str:
+        """What nodes are bought for, for people."""
+        if self.replaced is None:
+            return "elastic jobs gain more by it than it costs"
+        return f"the jobs of {self.replaced} gain by it, which then goes"
 
 
 @dataclass(frozen=True, slots=True)

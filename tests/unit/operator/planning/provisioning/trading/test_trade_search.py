@@ -10,7 +10,7 @@ from plimsoll_placement.model import Placements
 from support.clusters.fleets import a_job_on, bought, estimated, fleet_of
 from support.clusters.seen import at
 from support.objects.bought_nodes import a_claim, a_growing_pool
-from support.objects.job_manifests import a_policy, a_training_job
+from support.objects.job_manifests import a_gpu_pod, a_policy, a_training_job
 
 THRIFTY = a_policy(objective={"weights": {"money": "1"}})
 DEAR, CHEAP = a_growing_pool("dear", price="50"), a_growing_pool("cheap", price="1")
@@ -47,6 +47,14 @@ def test_no_node_goes_soon_after_somebody_waited_unless_others_have_come_for_it(
     there = (DEAR, *A, *B, *jobs)
     assert found(*there, is_quiet=False).emptied is None
     assert found(*there, is_quiet=False, before=Found(replaced="a")).emptied == "a"
+
+
+def test_nobody_moves_back_to_a_node_that_was_just_left() -> None:
+    """Its pods are still ending there."""
+    moved = a_job_on("b", "job", 4)
+    ending = a_gpu_pod("job-worker-0", "a", gpus=4)
+    cheap = bought("b", "cheap")
+    assert found(DEAR, CHEAP, *A, *cheap, moved, ending).emptied is None
 
 
 def test_the_dearest_node_is_replaced_first() -> None:
