@@ -257,7 +257,10 @@ class Greedy:
         while heap:
             _, wanted, name = heapq.heappop(heap)
             job = jobs[name]
-            if self._grow_to(job, wanted) or self._leap_beyond(job, wanted):
+            grown = self._grow_to(job, wanted)
+            if grown is False:
+                grown = self._leap_beyond(job, wanted)
+            if grown:
                 for step in self._next_step(job):
                     heapq.heappush(heap, (*step, name))
 
@@ -290,13 +293,14 @@ class Greedy:
         while wanted < most:
             wanted = min(most, 2 * wanted - size)
             index = bisect_right(role.counts, wanted) - 1
-            count, adds = role.counts[index], yields[index] - now
-            if could_pay(self.problem, job, adds, lost) and self._grow_to(job, count):
-                return True
+            if could_pay(self.problem, job, yields[index] - now, lost):
+                grown = self._grow_to(job, role.counts[index])
+                if grown is not False:
+                    return bool(grown)
         return False
 
-    def _grow_to(self, job: Job, wanted: int) -> bool:
-        """Add replicas up to `wanted` if that is worth it; return whether it was done."""
+    def _grow_to(self, job: Job, wanted: int) -> bool | None:
+        """Add replicas up to `wanted` if that is worth it: whether it was; None if there is no room."""
         role, before = job.roles[0], self.ledger.placed[job.name]
         more = tuple(range(job.size(before), wanted))
         request = Request(job, role, before[0].gpu_type, more)
@@ -306,7 +310,7 @@ class Greedy:
         added = None if kind in self._unplaceable else place(self.ledger, request)
         if added is None:
             self._unplaceable[kind] = None
-            return False
+            return None
         after = (*before, *added)
         loss = weighed_loss(self.problem, job, before, after)
         gain = weighed_gain(self.problem, job, before, after)
