@@ -300,7 +300,7 @@ class Greedy:
         return False
 
     def _grow_to(self, job: Job, wanted: int) -> bool | None:
-        """Add replicas up to `wanted` if that is worth it: whether it was; None if there is no room."""
+        """Add replicas up to `wanted`: whether it was worth it, None if there is no room."""
         role, before = job.roles[0], self.ledger.placed[job.name]
         more = tuple(range(job.size(before), wanted))
         request = Request(job, role, before[0].gpu_type, more)
