@@ -1,7 +1,7 @@
 """Look for bought nodes that others would do better for, beside the loop, while nobody waits."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +26,8 @@ from plimsoll_placement.problem import Problem
 
 PAUSE_SECONDS: Final = 30.0
 """Between two looks."""
+LONGEST_PAUSE_SECONDS: Final = 480.0
+"""The same where all is as it was when nothing was found: only what moves throw away changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ class Consolidation:
         self._solver, self._clock, self._woken = solver, clock, woken
         self._builder = ProblemBuilder()
         self._task: asyncio.Task[Found] | None = None
-        self._looked_at = -PAUSE_SECONDS
+        self._looked_at, self._pause = -PAUSE_SECONDS, PAUSE_SECONDS
+        self._looked_for: Hashable = None
+        """What the last look began with, apart from what moves throw away."""
         self._waited: datetime | None = None
         """When somebody last waited for a place."""
         self._found, self._is_new = Found(), False
@@ -71,14 +75,24 @@ class Consolidation:
             before, self._found = self._found, result_of(self._task) or Found()
             self.emptied = None if demand.waits else self._found.emptied
             self._is_new = self._found.bought is not before.bought
+            self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
+            if self._found.emptied or self._found.bought.waiting or self._found.tried:
+                self._pause = PAUSE_SECONDS
             self._task = None
         if settled is None or self._task is not None or demand.waits:
             return
-        if not self._is_due(snapshot):
+        paused = self._clock.monotonic() - self._looked_at
+        if paused < PAUSE_SECONDS and not self._has_all_come(snapshot):
             return
-        self._looked_at, self._known = self._clock.monotonic(), _orders(snapshot)
-        future, is_quiet = future_nodes(snapshot, demand.blocked), self._is_quiet(snapshot)
-        fleet = Fleet(snapshot, settled, future, is_quiet)
+        is_quiet = self._is_quiet(snapshot)
+        basis = _basis(snapshot, settled, demand, is_quiet=is_quiet)
+        if basis != self._looked_for:
+            self._pause = PAUSE_SECONDS
+        elif paused < self._pause:
+            return
+        self._looked_at, self._looked_for = self._clock.monotonic(), basis
+        self._known = _orders(snapshot)
+        fleet = Fleet(snapshot, settled, future_nodes(snapshot, demand.blocked), is_quiet)
         search = trade_search(fleet, self._found, self._builder)
         self._task = asyncio.create_task(self._outcome(search))
         self._task.add_done_callback(self._done)
@@ -105,10 +119,8 @@ class Consolidation:
         count_failure("consolidation", task)
         self._woken()
 
-    def _is_due(self, snapshot: Snapshot) -> bool:
-        """Whether the pause is over, or all has come that was bought since the last look."""
-        if self._clock.monotonic() - self._looked_at >= PAUSE_SECONDS:
-            return True
+    def _has_all_come(self, snapshot: Snapshot) -> bool:
+        """Whether all has come that was bought since the last look."""
         if not self._found.bought.waiting or _orders(snapshot) == self._known:
             return False
         return all(order.arrived or order.leaving for order in snapshot.orders)
@@ -130,6 +142,14 @@ class Consolidation:
                 return end.value or Found()
             solution = await self._solver.estimate(problem)
             found = None if solution is None else solution.placements
+
+
+def _basis(snapshot: Snapshot, settled: Problem, demand: Demand, *, is_quiet: bool) -> Hashable:
+    """What decides what a look finds, apart from what moves throw away."""
+    orders = frozenset((each.name, each.arrived, each.leaving) for each in snapshot.orders)
+    prices = frozenset((p.metadata.uid, p.spec.price_per_gpu_hour) for p in snapshot.pools)
+    places = tuple((job.name, job.running, job.pinned) for job in settled.jobs)
+    return orders, prices, places, demand.blocked, is_quiet
 
 
 def _orders(snapshot: Snapshot) -> frozenset[str]:
