@@ -62,8 +62,8 @@ class Consolidation:
         self._waited: datetime | None = None
         """When somebody last waited for a place."""
         self._found, self._is_new = Found(), False
-        self._known: frozenset[str] = frozenset()
-        """The orders that the last look knew."""
+        self._seen = self._known = frozenset[str]()
+        """The orders that the last look saw, and those that the one saw which found this."""
         self.emptied: str | None = None
 
     def turn(self, snapshot: Snapshot, demand: Demand) -> None:
@@ -75,6 +75,7 @@ class Consolidation:
             before, self._found = self._found, result_of(self._task) or Found()
             self.emptied = None if demand.waits else self._found.emptied
             self._is_new = self._found.bought is not before.bought
+            self._known = self._seen
             self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
             if self._found.emptied or self._found.bought.waiting or self._found.tried:
                 self._pause = PAUSE_SECONDS
@@ -91,7 +92,7 @@ class Consolidation:
         elif paused < self._pause:
             return
         self._looked_at, self._looked_for = self._clock.monotonic(), basis
-        self._known = _orders(snapshot)
+        self._seen = _orders(snapshot)
         fleet = Fleet(snapshot, settled, future_nodes(snapshot, demand.blocked), is_quiet)
         search = trade_search(fleet, self._found, self._builder)
         self._task = asyncio.create_task(self._outcome(search))
