@@ -1,4 +1,4 @@
-"""Look for bought nodes that others would do better for, beside the loop, while nobody waits."""
+"""Look beside the loop, while nobody waits, for nodes that can go, and for better ones to buy."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -18,6 +18,7 @@ from plimsoll.planning.provisioning.trading.trade_search import (
     Fleet,
     Found,
     TradeSearch,
+    awaits_nodes,
     trade_search,
 )
 from plimsoll.supervision import count_failure, result_of
@@ -124,7 +125,7 @@ class Consolidation:
         """Whether all has come that was bought since the last look."""
         if not self._found.bought.waiting or _orders(snapshot) == self._known:
             return False
-        return all(order.arrived or order.leaving for order in snapshot.orders)
+        return not awaits_nodes(snapshot)
 
     def _is_quiet(self, snapshot: Snapshot) -> bool:
         """Whether nobody has waited for as long as nodes take to start."""

@@ -90,41 +90,48 @@ _Attempt = Generator[Problem, Placements | None, _Made | None]
 def trade_search(fleet: Fleet, before: Found, builder: ProblemBuilder) -> TradeSearch:
     """What pays best now. What was found `before` stands while it is on its way and pays."""
     nodes, there = candidates(fleet.snapshot, fleet.settled), as_it_is(fleet.settled)
+    idle = fleet.idle_prices
     spare = nodes if fleet.is_quiet else [each for each in nodes if each.node == before.replaced]
     for each in spare[:MOST_EMPTIED]:
-        if (yield from _made(fleet, each.trade(there, fleet.idle_prices))) is not None:
+        if (yield from _made(fleet, each.trade(there, idle))) is not None:
             return replace(before, emptied=each.node)
     best, gained, tried = Found(), 0, before.tried
-    for trade in _trades(fleet, nodes, before, builder) if fleet.future else ():
+    # Aged nodes go without others in their place.
+    dear = sorted((each for each in nodes if not each.is_aged), key=lambda each: -each.price)
+    for trade in _trades(fleet, dear, idle, before, builder) if fleet.future else ():
         made = yield from _made(fleet, trade)
         if made is not None and made.bought.waiting and made.gained > gained:
             gained, best = made.gained, Found(None, made.bought, trade.node)
         elif trade.node is not None:
             tried |= {trade.node}
-    untried = {each.node for each in nodes} - tried
+    untried = {each.node for each in dear} - tried
     return replace(best, tried=tried if untried else frozenset())
 
 
+def awaits_nodes(snapshot: Snapshot) -> bool:
+    """Whether nodes are on their way."""
+    return any(not order.arrived and not order.leaving for order in snapshot.orders)
+
+
 def _trades(
-    fleet: Fleet, nodes: Sequence[Candidate], before: Found, builder: ProblemBuilder
+    fleet: Fleet,
+    dear: Sequence[Candidate],
+    idle: Mapping[NodeName, float],
+    before: Found,
+    builder: ProblemBuilder,
 ) -> Iterator[Trade]:
-    """What could be bought for jobs that run, the dearest nodes being replaced first."""
+    """What could be bought for jobs that run: instead of nodes, and for gangs to grow on."""
     offer = offer_to_all(fleet.snapshot, fleet.settled, fleet.future, builder)
-    dear = sorted((each for each in nodes if not each.is_aged), key=lambda each: -each.price)
-    stands = bool(before.bought.waiting) and _awaits_nodes(fleet.snapshot)
+    stands = bool(before.bought.waiting) and awaits_nodes(fleet.snapshot)
     if stands:
         chosen = [each for each in dear if each.node == before.replaced]
     else:
         chosen = [each for each in dear if each.node not in before.tried][:MOST_REPLACED]
     for each in chosen:
-        yield each.trade(offer, fleet.idle_prices)
+        yield each.trade(offer, idle)
     if not stands or before.replaced is None:
-        charged = {**fleet.idle_prices, **coming_prices(offer)}
+        charged = {**idle, **coming_prices(offer)}
         yield growth(offer, charged, ending_soon(fleet.snapshot))
-
-
-def _awaits_nodes(snapshot: Snapshot) -> bool:
-    return any(not order.arrived and not order.leaving for order in snapshot.orders)
 
 
 def _made(fleet: Fleet, trade: Trade) -> _Attempt:

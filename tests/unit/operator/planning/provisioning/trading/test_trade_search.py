@@ -97,6 +97,12 @@ def test_nodes_that_are_not_to_be_replaced_are_tried_again_once_all_have_been() 
     assert second.tried == frozenset(), "the third has had its turn: they begin anew"
 
 
+def test_a_node_that_is_too_old_keeps_no_other_from_being_tried_again() -> None:
+    old = a_growing_pool("old", price="50", provisioning={"maxAge": "1m"})
+    there = [old, DEAR, *bought("o", "old"), a_job_on("o", "on-o", 8), *A, a_job_on("a", "on-a", 8)]
+    assert found(*there).tried == frozenset(), "the one that can be tried has had its turn"
+
+
 def test_gangs_grow_where_that_pays_more() -> None:
     """To replace the gang's node by two costs a move for the same."""
     pool = a_growing_pool("h100", price="1")
