@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from plimsoll.clock import Clock
-from plimsoll.control.solver import Solver
+from plimsoll.control.solver import Solver, outcome
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.buying.purchases import Purchases
@@ -17,12 +17,10 @@ from plimsoll.planning.provisioning.start_times import start_time
 from plimsoll.planning.provisioning.trading.trade_search import (
     Fleet,
     Found,
-    TradeSearch,
     awaits_nodes,
     trade_search,
 )
 from plimsoll.supervision import count_failure, result_of
-from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 
 PAUSE_SECONDS: Final = 30.0
@@ -96,7 +94,7 @@ class Consolidation:
         self._seen = _orders(snapshot)
         fleet = Fleet(snapshot, settled, future_nodes(snapshot, demand.blocked), is_quiet)
         search = trade_search(fleet, self._found, self._builder)
-        self._task = asyncio.create_task(self._outcome(search))
+        self._task = asyncio.create_task(outcome(self._solver, search))
         self._task.add_done_callback(self._done)
 
     def due(self, snapshot: Snapshot) -> tuple[Purchases, str]:
@@ -134,16 +132,6 @@ class Consolidation:
         bought = (pool for pool in snapshot.pools if pool.spec.provisioning is not None)
         longest = max(start_time(pool, snapshot) for pool in bought)
         return snapshot.now - self._waited > longest
-
-    async def _outcome(self, search: TradeSearch) -> Found:
-        found: Placements | None = None
-        while True:
-            try:
-                problem = search.send(found)
-            except StopIteration as end:
-                return end.value or Found()
-            solution = await self._solver.estimate(problem)
-            found = None if solution is None else solution.placements
 
 
 def _basis(snapshot: Snapshot, settled: Problem, demand: Demand, *, is_quiet: bool) -> Hashable:

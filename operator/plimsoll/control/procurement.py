@@ -21,7 +21,7 @@ from plimsoll.control.consolidation import Demand
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.giving_back import GivingBack
 from plimsoll.control.loop_terms import LoopTerms
-from plimsoll.control.solver import Solver
+from plimsoll.control.solver import Solver, outcome
 from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.nodes.pool_templates import request_of, template_of, way_of
 from plimsoll.observe.snapshot import JobName, Snapshot
@@ -432,11 +432,4 @@ def _why_failed(names: Iterable[str], snapshot: Snapshot) -> str:
 
 async def worked_out(solver: Solver, offer: Offer | None, left: Decimal | None) -> Purchases | None:
     """What to buy for no more than what is left an hour; None if that could not be worked out."""
-    search, found = purchase_search(offer, left), None
-    while True:
-        try:
-            problem = search.send(found)
-        except StopIteration as end:
-            return end.value
-        solution = await solver.estimate(problem)
-        found = None if solution is None else solution.placements
+    return await outcome(solver, purchase_search(offer, left))

@@ -1,10 +1,14 @@
 """What the loop needs of a solver, wherever its searches run."""
 
-from typing import Protocol
+from collections.abc import Generator
+from typing import Protocol, TypeVar
 
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solution import Solution
+
+Found = TypeVar("Found")
 
 
 class Solver(Protocol):
@@ -25,3 +29,15 @@ class Solver(Protocol):
     async def estimate(self, problem: Problem) -> Solution | None:
         """Good placements at once, beside the plan, in the background; None if that fails."""
         ...
+
+
+async def outcome(solver: Solver, search: Generator[Problem, Placements | None, Found]) -> Found:
+    """What a search finds that yields problems and is sent estimates; None for what cannot be."""
+    found: Placements | None = None
+    while True:
+        try:
+            problem = search.send(found)
+        except StopIteration as end:
+            return end.value
+        solution = await solver.estimate(problem)
+        found = None if solution is None else solution.placements
