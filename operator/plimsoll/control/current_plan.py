@@ -38,6 +38,8 @@ class CurrentPlan:
         self._batches_stay = False
         self._is_best: bool | None = None
         """Whether no plan would be better than none; None while nobody has asked."""
+        self._said = 0, ""
+        """How many jobs the last plan left waiting, and how it was found."""
 
     def covers(self, problem: Problem) -> bool:
         """Whether there is nothing new to plan in a problem."""
@@ -77,15 +79,21 @@ class CurrentPlan:
             for job in snapshot.present
         )
         self._batches_stay, self._is_best = batches_stay, None
-        _log.info(
-            "planned",
-            changes=len(self.plan.changes),
-            holds=len(self.plan.holds),
-            gap_percent=round(self.plan.gap_percent, 2),
-            outcome=self.plan.outcome,
-            **_pressure(result.solution.pressure),
-        )
+        self._say(self.plan, result.solution.pressure)
         return fresh.plan_input
+
+    def _say(self, plan: Plan, pressure: Pressure | None) -> None:
+        """Log the plan; one that changes nothing and says what the last one said is no news."""
+        before, self._said = self._said, (len(plan.holds), plan.outcome)
+        log = _log.info if plan.changes or self._said != before else _log.debug
+        log(
+            "planned",
+            changes=len(plan.changes),
+            holds=len(plan.holds),
+            gap_percent=round(plan.gap_percent, 2),
+            outcome=plan.outcome,
+            **_pressure(pressure),
+        )
 
     def _cannot_be_bettered(self) -> bool:
         """Whether no plan would be better than none, whatever stops cost; asked only when needed.

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+from structlog.testing import capture_logs
+
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.planning.actions import Admit
 from plimsoll.planning.plan.decisions import PlanResult
@@ -52,6 +54,18 @@ def test_a_result_that_no_longer_holds_is_no_plan() -> None:
     taken = at(a_training_job("other", gpus=4), "n-0")
     current = adopted(NODE, JOB, later=(NODE, JOB, taken))
     assert (current.plan, current.changes) == (None, ())
+
+
+def test_plans_are_logged_that_change_something_or_are_not_like_the_last() -> None:
+    taken = at(a_training_job("other", gpus=4), "n-0")
+    current = CurrentPlan()
+    with capture_logs() as logged:
+        for manifests in ((NODE, JOB), (NODE, taken), (NODE, taken, JOB), (NODE, taken, JOB)):
+            found = input_of(*manifests)
+            result = PlanResult(found, solve(found.problem, Effort(deterministic_seconds=0)))
+            assert current.adopt(seen(*manifests), result, found) is not None
+    levels = [(line["log_level"], line["changes"], line["holds"]) for line in logged]
+    assert levels == [("info", 1, 0), ("debug", 0, 0), ("info", 0, 1), ("debug", 0, 1)]
 
 
 def a_minute_later(problem: Problem) -> Problem:
