@@ -1,8 +1,9 @@
 """The least that a day could have cost by who knows all that comes, as a linear program.
 
 Each job must be done by when it was done on the day, and each service must answer as much. Known
-are all arrivals, how fast each job is on any GPUs (`speeds.py`), all requests, and when spot can be
-had. So nothing that keeps these promises costs less. What is relaxed, each of which only lowers it:
+are all arrivals, how fast each job is on any GPUs that it may run with (`speeds.py`), all requests,
+and when spot can be had. So nothing that keeps these promises costs less. What is relaxed, each of
+which only lowers it:
 
 - GPUs are rented one by one and by the second, and are there at once. Only where a service answers
   must there be a whole node that it can be on, for it has no other.
@@ -53,12 +54,13 @@ def bound_dollars(lived: Lived, sources: Sequence[Source]) -> float:
             _rent(day, source, tick)
     for service in lived.services:
         _serve(day, service)
-    parts: dict[str, tuple[Part, ...]] = {}
+    parts: dict[tuple[str, int], tuple[Part, ...]] = {}
     for run in lived.runs:
-        application = recorded(run).application
-        if application.name not in parts:
-            parts[application.name] = parts_of(application)
-        _train(day, run, parts[application.name])
+        application, least = recorded(run).application, run.job.spec.workers.min
+        key = application.name, least
+        if key not in parts:
+            parts[key] = parts_of(application, least)
+        _train(day, run, parts[key])
     _share(day, ticks)
     return _least(day)
 
@@ -104,8 +106,8 @@ def _train(day: _Day, run: Run, parts: Sequence[Part]) -> None:
     if run.account.completed is None:
         raise SystemExit(f"{run.name} is not done: there is no bound")
     begins, ends = run.account.submitted, run.account.completed
-    least = [Way(kind, 1, 1.0) for kind in PRICES]
-    start = Part(float(run.job.spec.checkpoint.restore_seconds), least)
+    fewest = [Way(kind, run.job.spec.workers.min, 1.0) for kind in PRICES]
+    start = Part(float(run.job.spec.checkpoint.restore_seconds), fewest)
     done: list[dict[Column, float]] = [{} for _ in (start, *parts)]
     for tick, seconds in _ticks(begins, ends):
         busy: list[tuple[Column, float]] = []

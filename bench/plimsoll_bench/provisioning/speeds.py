@@ -2,7 +2,8 @@
 
 In units of its own work: seconds of one GPU of the type on which that part of it goes fastest. An
 application is divided into a few parts, as its gradients grow noisier and larger batches pay; of a
-part, the best of its epochs counts, and of all batches the best one.
+part, the best of its epochs counts, and of all batches the best one. Fewer GPUs than the job runs
+with are no way to do it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,18 +45,21 @@ class Part:
     ways: Sequence[Way]
 
 
-def parts_of(application: Application) -> tuple[Part, ...]:
-    """The parts of an application one after the other; ways that never pay are left out."""
+def parts_of(application: Application, least: int = 1) -> tuple[Part, ...]:
+    """The parts of an application one after the other; ways that never pay are left out.
+
+    `least`: with how many GPUs it runs at least.
+    """
     gains = _gains(application)
     rates = {
         (pool.gpu_type, gpus): _rates(application, pool, gpus, gains)
         for pool in SIA_POOLS
-        for gpus in range(1, MOST_GPUS + 1)
+        for gpus in {1, *range(least, MOST_GPUS + 1)}
     }
     unit = np.max([rates[gpu_type, 1] for gpu_type in PRICES], axis=0)
     seconds = _work(application) / unit
     return tuple(
-        Part(float(seconds[begins:ends].sum()), [*_ways(rates, unit, begins, ends)])
+        Part(float(seconds[begins:ends].sum()), [*_ways(rates, unit, slice(begins, ends), least)])
         for begins, ends in _spans(seconds)
     )
 
@@ -75,13 +79,13 @@ def _spans(seconds: Floats) -> Iterator[tuple[int, int]]:
 
 
 def _ways(
-    rates: Mapping[tuple[str, int], Floats], unit: Floats, begins: int, ends: int
+    rates: Mapping[tuple[str, int], Floats], unit: Floats, epochs: slice, least: int
 ) -> Iterator[Way]:
     """On each type the numbers of GPUs that are not slower than others by turns."""
     for gpu_type in PRICES:
         kept = [Way(gpu_type, 0, 0.0)]
-        for gpus in range(1, MOST_GPUS + 1):
-            way = Way(gpu_type, gpus, float((rates[gpu_type, gpus] / unit)[begins:ends].max()))
+        for gpus in range(least, MOST_GPUS + 1):
+            way = Way(gpu_type, gpus, float((rates[gpu_type, gpus] / unit)[epochs].max()))
             while len(kept) > 1 and _slope(kept[-2], kept[-1]) <= _slope(kept[-2], way):
                 kept.pop()
             if way.rate > kept[-1].rate:

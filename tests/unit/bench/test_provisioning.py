@@ -170,6 +170,22 @@ def test_the_bound_of_a_job_is_its_work_at_the_cheapest_and_no_day_pays_less(
     assert found < of_day(lived).dollars
 
 
+def test_a_job_is_bounded_by_the_fewest_gpus_that_it_runs_with(application: Application) -> None:
+    alone, gang = parts_of(application), parts_of(application, least=6)
+    assert [part.seconds for part in gang] == [part.seconds for part in alone]
+    assert min(way.gpus for part in alone for way in part.ways) == 1
+    assert min(way.gpus for part in gang for way in part.ways) == 6
+    scene = a_scene(application, [(60, 8)])
+    lived = by_operator(scene)
+    [run] = lived.runs
+    assert run.job.spec.workers.min == 4
+    workers = run.job.spec.workers.model_copy(update={"min": 1})
+    spec = run.job.spec.model_copy(update={"workers": workers})
+    smaller = replace(run, job=run.job.model_copy(update={"spec": spec}))
+    anything = bound_dollars(replace(lived, runs=[smaller]), scene.sources)
+    assert anything < 0.95 * bound_dollars(lived, scene.sources)
+
+
 @pytest.mark.parametrize("rate", [0.0, 2.0])
 def test_the_bound_is_below_what_either_pays(application: Application, rate: float) -> None:
     scene = a_scene(application, [(60, 6), (60, 2), (600, 8)], spot={"rtx": ALWAYS}, rate=rate)
