@@ -18,7 +18,7 @@ from plimsoll.control.known_objects import known_objects
 from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.resource_watch import ResourceWatch
-from plimsoll.control.solver_process import SolverProcess
+from plimsoll.control.solving.solver_process import SolverProcess
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.heartbeat import Heartbeat
 from plimsoll.kube.http.client import KubeClient

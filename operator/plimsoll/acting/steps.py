@@ -11,14 +11,14 @@ from plimsoll.acting.conditions.offered_load import with_load, without_numbers
 from plimsoll.acting.conditions.simple import power_cap_facts, spot_facts, with_power
 from plimsoll.acting.conditions.slow_workers import with_stragglers
 from plimsoll.acting.conditions.standing import with_standing
-from plimsoll.acting.jobs.adopted import with_pods_kept
 from plimsoll.acting.jobs.draining import with_draining
-from plimsoll.acting.jobs.first_place import untold
-from plimsoll.acting.jobs.gang_start import waits_in_place
-from plimsoll.acting.jobs.inference import inference_step
+from plimsoll.acting.jobs.gangs.adopted import with_pods_kept
+from plimsoll.acting.jobs.gangs.first_place import untold
+from plimsoll.acting.jobs.gangs.gang_start import waits_in_place
+from plimsoll.acting.jobs.gangs.training import training_step
 from plimsoll.acting.jobs.refusal import pods_refused
-from plimsoll.acting.jobs.target import target_refused, target_step
-from plimsoll.acting.jobs.training import training_step
+from plimsoll.acting.jobs.services.inference import inference_step
+from plimsoll.acting.jobs.services.target import target_refused, target_step
 from plimsoll.acting.step import Step, Turn
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.api.kinds import JobStatus

@@ -9,8 +9,10 @@ from pydantic import Field, model_validator
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.conditions import Conditions
-from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
-from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
+from plimsoll.api.parts.provisioning.node_claim_template import NodeClaimTemplate
+from plimsoll.api.parts.provisioning.provisioning_request_template import (
+    ProvisioningRequestTemplate,
+)
 from plimsoll.api.resource import Resource
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 from plimsoll.api.values.amounts import PositiveDuration, PositiveQuantity, Quantity

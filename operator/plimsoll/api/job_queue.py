@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.conditions import Conditions
-from plimsoll.api.parts.purchasing import Purchasing
+from plimsoll.api.parts.provisioning.purchasing import Purchasing
 from plimsoll.api.resource import Resource
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, keyed_by
 from plimsoll.api.values.amounts import Duration, Quantity

@@ -10,7 +10,7 @@ from plimsoll.api.definition import AGE, Column, Definition
 from plimsoll.api.model import ApiModel
 from plimsoll.api.parts.conditions import Conditions
 from plimsoll.api.parts.pods_ready import WaitForPodsReady
-from plimsoll.api.parts.purchasing import Purchasing
+from plimsoll.api.parts.provisioning.purchasing import Purchasing
 from plimsoll.api.parts.unreachable_nodes import UnreachableNodes
 from plimsoll.api.resource import Resource
 from plimsoll.api.schema_marks import ATOMIC, Rule, cel_rules, checked

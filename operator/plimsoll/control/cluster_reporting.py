@@ -13,7 +13,7 @@ from plimsoll.acting.metrics.service_figures import ServiceFigures
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.clock import Clock
 from plimsoll.control.loop_terms import LoopTerms
-from plimsoll.control.procurement import Procurement
+from plimsoll.control.provisioning.procurement import Procurement
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Plan
 from plimsoll.planning.capping.reaction import Reactions

@@ -13,7 +13,7 @@ from plimsoll.acting.steps import Steps
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.loop_terms import LoopTerms
-from plimsoll.control.procurement import Procurement
+from plimsoll.control.provisioning.procurement import Procurement
 from plimsoll.control.view import View
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.capping.reaction import Reactions, cap_changes

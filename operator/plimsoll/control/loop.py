@@ -19,16 +19,16 @@ from plimsoll.acting.step import Step
 from plimsoll.acting.writes.writer import Result, Writer
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.kinds import JobStatus
-from plimsoll.control.background_search import BackgroundSearch
 from plimsoll.control.cluster_reporting import ClusterReporting
 from plimsoll.control.current_plan import CurrentPlan, report_dropped
 from plimsoll.control.dispatch import Dispatch
-from plimsoll.control.isolation import Isolation
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.plan_inputs import PlanInputs
-from plimsoll.control.procurement import Procurement
+from plimsoll.control.provisioning.procurement import Procurement
 from plimsoll.control.recheck import Recheck, RecheckedPart
-from plimsoll.control.solver import Solver
+from plimsoll.control.solving.background_search import BackgroundSearch
+from plimsoll.control.solving.isolation import Isolation
+from plimsoll.control.solving.solver import Solver
 from plimsoll.control.turn_cost import TurnPart, counted
 from plimsoll.control.view import View
 from plimsoll.kube.objects.node_claim import NodeClaim

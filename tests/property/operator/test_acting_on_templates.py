@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from plimsoll.acting.jobs.inference import inference_step
-from plimsoll.acting.jobs.training import training_step
+from plimsoll.acting.jobs.gangs.training import training_step
+from plimsoll.acting.jobs.services.inference import inference_step
 from plimsoll.acting.pods.admission import DEFAULT_SCHEDULER, change_by_admission
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn

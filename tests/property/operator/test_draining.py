@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.acting.jobs.inference import inference_step
+from plimsoll.acting.jobs.services.inference import inference_step
 from plimsoll.acting.patches import gate_patch
 from plimsoll.acting.pods.manifest import milli_gpus, template_of
 from plimsoll.acting.pods.occupancy import Occupancy

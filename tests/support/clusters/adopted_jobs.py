@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from plimsoll.kube.objects.batch_job import BatchJob
+from plimsoll.kube.objects.workloads.batch_job import BatchJob
 from plimsoll.observe.adoption.kinds.adapter import Candidate
 from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.adoption.stand_ins import stand_in_of

@@ -1,6 +1,6 @@
 """The step of the only job of a small cluster, which stands for a workload, and its writes."""
 
-from plimsoll.acting.jobs.training import training_step
+from plimsoll.acting.jobs.gangs.training import training_step
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn, WorkloadWrites
 from plimsoll.api.training_job import TrainingJobStatus

@@ -10,7 +10,7 @@ from typing import Any, Final
 from plimsoll.acting.pods.manifest import DO_NOT_DISRUPT
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.gpu_pool import GPUPool
-from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
+from plimsoll.api.parts.provisioning.node_claim_template import NodeClaimTemplate
 from plimsoll.kube.http.resources import NODE_CLAIMS
 from plimsoll.kube.objects.node_claim import CAPACITY_TYPES
 from plimsoll.naming import shortened

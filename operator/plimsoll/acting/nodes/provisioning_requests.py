@@ -12,8 +12,10 @@ import msgspec
 
 from plimsoll.acting.nodes.node_claims import owner_reference
 from plimsoll.api.gpu_pool import GPUPool
-from plimsoll.api.parts.node_claim_template import NodeTaint
-from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
+from plimsoll.api.parts.provisioning.node_claim_template import NodeTaint
+from plimsoll.api.parts.provisioning.provisioning_request_template import (
+    ProvisioningRequestTemplate,
+)
 from plimsoll.kube.http.resources import PROVISIONING_REQUESTS
 from plimsoll.observe.nodes.pool_templates import gpu_resource
 from plimsoll.observe.snapshot import NodeView

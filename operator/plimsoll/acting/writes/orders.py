@@ -10,8 +10,10 @@ from plimsoll.acting.nodes.node_claims import node_claim
 from plimsoll.acting.nodes.provisioning_requests import pod_template, provisioning_request
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.gpu_pool import GPUPool
-from plimsoll.api.parts.node_claim_template import NodeClaimTemplate
-from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
+from plimsoll.api.parts.provisioning.node_claim_template import NodeClaimTemplate
+from plimsoll.api.parts.provisioning.provisioning_request_template import (
+    ProvisioningRequestTemplate,
+)
 from plimsoll.errors import AlreadyExists, ApiError, NotFound, PlimsollError
 from plimsoll.kube.events import EventRecorder, Saying, Subject
 from plimsoll.kube.http.client import Deletion, KubeClient

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plimsoll.kube.objects.objects import OwnerReference, Pod, PodSpec
-from plimsoll.kube.objects.pod_group import GroupedPod, PodGroup
 from plimsoll.kube.objects.workload_parts import WorkerSpec, WorkloadMeta, WorkloadObject
+from plimsoll.kube.objects.workloads.pod_group import GroupedPod, PodGroup
 from plimsoll.observe.adoption.kinds.adapter import asks
 from plimsoll.observe.adoption.kinds.table import adapter_of, adapter_of_kind
 from plimsoll.observe.labels import QUEUE

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from plimsoll.api.gpu_pool import GPUPool
-from plimsoll.api.parts.node_claim_template import NodeClaimTemplate, NodeTaint
-from plimsoll.api.parts.provisioning_request_template import ProvisioningRequestTemplate
+from plimsoll.api.parts.provisioning.node_claim_template import NodeClaimTemplate, NodeTaint
+from plimsoll.api.parts.provisioning.provisioning_request_template import (
+    ProvisioningRequestTemplate,
+)
 from plimsoll.kube.objects.objects import Taint
 from plimsoll.observe.nodes.gpu_figures import is_amd
 from plimsoll.observe.nodes.orders import Way

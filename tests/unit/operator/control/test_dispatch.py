@@ -9,7 +9,7 @@ from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.dispatch import Dispatch
 from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import LoopTerms
-from plimsoll.control.procurement import Procurement
+from plimsoll.control.provisioning.procurement import Procurement
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.planning.actions import Admit, Preempt

@@ -14,17 +14,17 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.app_wrapper import (
-    AppWrapper,
-    AppWrapperStatus,
-    ComponentStatus,
-    PodSetInfo,
-)
 from plimsoll.kube.objects.workload_parts import (
     WorkerTemplate,
     WorkloadCondition,
     WorkloadObject,
     condition_of,
+)
+from plimsoll.kube.objects.workloads.app_wrapper import (
+    AppWrapper,
+    AppWrapperStatus,
+    ComponentStatus,
+    PodSetInfo,
 )
 from plimsoll.observe.adoption.kinds.adapter import (
     Adapter,

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from plimsoll.kube.http.resources import BATCH_JOBS
-from plimsoll.kube.objects.batch_job import BatchJob, BatchJobSpec
 from plimsoll.kube.objects.workload_parts import condition_of
+from plimsoll.kube.objects.workloads.batch_job import BatchJob, BatchJobSpec
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet
 from plimsoll.observe.adoption.workload_view import Outcome, Sizing, WorkloadView, outcome_of
 from plimsoll.observe.labels import COMPLETION_INDEX

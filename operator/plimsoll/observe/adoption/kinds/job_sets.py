@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Final
 
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.batch_job import BatchJob
-from plimsoll.kube.objects.job_set import JobSet, ReplicatedJob
 from plimsoll.kube.objects.workload_parts import WorkloadCondition, condition_of
+from plimsoll.kube.objects.workloads.batch_job import BatchJob
+from plimsoll.kube.objects.workloads.job_set import JobSet, ReplicatedJob
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet, asks_for_gpus
 from plimsoll.observe.adoption.kinds.batch_jobs import at_once, to_come
 from plimsoll.observe.adoption.workload_view import WorkloadView, outcome_of

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.kubeflow_jobs import (
+from plimsoll.kube.objects.workload_parts import condition_of
+from plimsoll.kube.objects.workloads.kubeflow_jobs import (
     JAXJob,
     KubeflowJob,
     MPIJob,
@@ -13,7 +14,6 @@ from plimsoll.kube.objects.kubeflow_jobs import (
     TFJob,
     XGBoostJob,
 )
-from plimsoll.kube.objects.workload_parts import condition_of
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet, asks_for_gpus
 from plimsoll.observe.adoption.workload_view import Sizing, WorkloadView, outcome_of
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from plimsoll.kube.http.resources import PODS, Resource
 from plimsoll.kube.objects.objects import ObjectMeta
-from plimsoll.kube.objects.pod_group import GroupedPod, PodGroup
 from plimsoll.kube.objects.workload_parts import WorkerTemplate, WorkloadObject
+from plimsoll.kube.objects.workloads.pod_group import GroupedPod, PodGroup
 from plimsoll.naming import first_few
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet, asks_for_gpus
 from plimsoll.observe.adoption.workload_view import Operation, Outcome, WorkloadView

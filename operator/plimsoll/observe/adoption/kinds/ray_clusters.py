@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Final
 
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.ray_cluster import RayCluster
 from plimsoll.kube.objects.workload_parts import WorkloadCondition, condition_of
+from plimsoll.kube.objects.workloads.ray_cluster import RayCluster
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet
 from plimsoll.observe.adoption.kinds.ray_pods import (
     KUBERAY,

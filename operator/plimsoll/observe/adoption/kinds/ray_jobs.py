@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.ray_job import RayJob, RayJobStatus
+from plimsoll.kube.objects.workloads.ray_job import RayJob, RayJobStatus
 from plimsoll.observe.adoption.kinds.adapter import Adapter, Candidate, PodSet, asks_for_gpus
 from plimsoll.observe.adoption.kinds.ray_pods import (
     KUBERAY,

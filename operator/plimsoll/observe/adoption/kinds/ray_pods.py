@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from plimsoll.kube.objects.objects import Labels
-from plimsoll.kube.objects.ray_cluster import RayClusterSpec, WorkerGroupSpec
+from plimsoll.kube.objects.workloads.ray_cluster import RayClusterSpec, WorkerGroupSpec
 from plimsoll.observe.adoption.kinds.adapter import PodSet, asks_for_gpus
 from plimsoll.observe.adoption.workload_view import Bounds, Sizing, WorkloadView
 from plimsoll.observe.labels import SETTINGS

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Final
 
 from plimsoll.kube.http.resources import Resource
-from plimsoll.kube.objects.job_set import JobSet
 from plimsoll.kube.objects.times import rfc3339
-from plimsoll.kube.objects.train_job import TrainJob
 from plimsoll.kube.objects.workload_parts import condition_of
+from plimsoll.kube.objects.workloads.job_set import JobSet
+from plimsoll.kube.objects.workloads.train_job import TrainJob
 from plimsoll.observe.adoption.kinds.adapter import (
     Adapter,
     Candidate,

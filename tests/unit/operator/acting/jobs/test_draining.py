@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from plimsoll.acting.jobs.draining import NOTICE_DRAIN, SETTLED
-from plimsoll.acting.jobs.inference import inference_step
+from plimsoll.acting.jobs.services.inference import inference_step
 from plimsoll.acting.patches import gate_patch
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn

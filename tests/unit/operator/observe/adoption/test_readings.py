@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from plimsoll.kube.objects.batch_job import BatchJob, BatchJobStatus
+from plimsoll.kube.objects.workloads.batch_job import BatchJob, BatchJobStatus
 from plimsoll.observe.adoption.stand_ins import StandIn
 from plimsoll.observe.adoption.workloads import Workloads
 from plimsoll_devcluster.manifest import Manifest

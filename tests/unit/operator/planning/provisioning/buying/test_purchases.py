@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from plimsoll.control.procurement import worked_out
+from plimsoll.control.provisioning.procurement import worked_out
 from plimsoll.observe.measured.prices import NO_PRICES, NodePrice, NodePrices
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.plan.decisions import PlanResult, plan_of

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from plimsoll.control.procurement import worked_out
+from plimsoll.control.provisioning.procurement import worked_out
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of

@@ -1,0 +1,1 @@
+"""How nodes are ordered, and how much they may cost."""

@@ -1,0 +1,1 @@
+"""Buy nodes, trade them for better ones, and give them back."""

@@ -1,0 +1,1 @@
+"""Solve beside the event loop, in a process of its own."""

@@ -1,0 +1,1 @@
+"""Objects whose own controllers make pods, reduced to what Plimsoll plans, holds and places by."""
