@@ -16,18 +16,21 @@ from plimsoll_simulator.twin import Twin, lived
 from support.clusters.twin_jobs import HOUR, begin, submit
 
 
+SPAN = HOUR / 4
+
+
 def a_day() -> Lived:
-    """Two jobs of eight GPUs on one node, which is away for an hour while the first runs."""
+    """Two jobs of eight GPUs on one node, which is away for a span while the first runs."""
 
     async def story(twin: Twin) -> None:
         begin(twin, gpu_node("a", H100, 8))
-        submit(twin, "first", gpus=8, hours=2)
-        submit(twin, "second", gpus=8, hours=3)
-        await asyncio.sleep(HOUR)
+        submit(twin, "first", gpus=8, hours=0.5)
+        submit(twin, "second", gpus=8, hours=0.75)
+        await asyncio.sleep(SPAN)
         twin.api.remove(Key("nodes", "", "a"))
-        await asyncio.sleep(HOUR)
+        await asyncio.sleep(SPAN)
         twin.apply(gpu_node("a", H100, 8))
-        await asyncio.sleep(6 * HOUR)
+        await asyncio.sleep(6 * SPAN)
 
     twin = lived(story)
     diary, runs = twin.diary, [*twin.training.runs.values()]
@@ -44,15 +47,15 @@ def day() -> Lived:
 @pytest.mark.slow
 def test_nothing_is_held_while_its_node_is_away(day: Lived) -> None:
     found = usage(day)
-    assert [found.offered.at(hours * HOUR) for hours in (0.5, 1.5, 2.5)] == [8, 0, 8]
-    assert [found.held.at(hours * HOUR) for hours in (0.5, 1.5, 2.5)] == [8, 0, 8]
+    assert [found.offered.at(spans * SPAN) for spans in (0.5, 1.5, 2.5)] == [8, 0, 8]
+    assert [found.held.at(spans * SPAN) for spans in (0.5, 1.5, 2.5)] == [8, 0, 8]
     for time in sorted({*found.held.times, *found.offered.times}):
         assert found.held.at(time) <= found.offered.at(time)
 
 
 def test_what_is_submitted_and_holds_nothing_is_wanted(day: Lived) -> None:
     wanted = usage(day).wanted
-    assert [wanted.at(hours * HOUR) for hours in (0.5, 1.5, 2.5, 7.5)] == [8, 16, 8, 0]
+    assert [wanted.at(spans * SPAN) for spans in (0.5, 1.5, 2.5, 7.5)] == [8, 16, 8, 0]
 
 
 def test_a_number_keeps_its_value_until_the_next_change() -> None:

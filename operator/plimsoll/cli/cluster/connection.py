@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from plimsoll.cli.cluster.refusals import explained
 from plimsoll.errors import UnusableCluster
 from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.configured import configured, configured_namespace
 from plimsoll.kube.http.credentials import Endpoint
-from plimsoll.kube.watching.listing import configured, configured_namespace
 
 
 @dataclass(frozen=True, slots=True)

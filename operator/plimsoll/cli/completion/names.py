@@ -9,9 +9,9 @@ from plimsoll.api.definition import GROUP, VERSION
 from plimsoll.cli.completion.words import Candidate
 from plimsoll.errors import ApiError, NoCluster, UnsafePath
 from plimsoll.kube.http.client import KubeClient
+from plimsoll.kube.http.configured import configured, configured_contexts, configured_namespace
 from plimsoll.kube.http.resources import NAMESPACES, Resource
 from plimsoll.kube.objects.objects import KubeObject
-from plimsoll.kube.watching.listing import configured, configured_contexts, configured_namespace
 from plimsoll.vocabulary.dimensions import Dimension
 from plimsoll.vocabulary.logs import only_errors
 

@@ -15,8 +15,8 @@ import msgspec
 
 from plimsoll.cli.console.reaching import HOW_TO_GET_ONE, TOKENLESS, forwarded, own_token
 from plimsoll.errors import BadInput, NothingFound, UnusableCluster
+from plimsoll.kube.http.configured import configured
 from plimsoll.kube.http.credentials import Endpoint
-from plimsoll.kube.watching.listing import configured
 from plimsoll.naming import one_line
 
 SECONDS: Final = 60.0

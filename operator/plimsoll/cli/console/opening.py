@@ -13,8 +13,8 @@ from urllib.parse import quote
 from plimsoll.cli.cluster.refusals import explained
 from plimsoll.cli.console.reaching import HOW_TO_GET_ONE, RIGHTS, TOKENLESS, forwarded, own_token
 from plimsoll.errors import BadInput, UnusableCluster
+from plimsoll.kube.http.configured import configured
 from plimsoll.kube.http.credentials import Endpoint
-from plimsoll.kube.watching.listing import configured
 from plimsoll.vocabulary.logs import only_errors
 
 _SIGN_IN: Final = f"{TOKENLESS}: the page asks for one. {HOW_TO_GET_ONE}\n"

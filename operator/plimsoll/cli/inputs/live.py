@@ -7,10 +7,11 @@ from plimsoll.cli.cluster.refusals import explained
 from plimsoll.cli.inputs.entries import Entry, Key
 from plimsoll.cli.inputs.manifests import Manifest, Origin
 from plimsoll.cli.output.progress import slow
+from plimsoll.kube.http.configured import configured
 from plimsoll.kube.http.resources import Resource
 from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.objects.workload_parts import WorkloadObject
-from plimsoll.kube.watching.listing import Listed, configured, listed
+from plimsoll.kube.watching.listing import Listed, listed
 from plimsoll.observe.adoption.asking import is_watched
 from plimsoll.observe.adoption.kinds.table import ADAPTERS, adapter_of
 

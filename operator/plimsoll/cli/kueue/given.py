@@ -28,9 +28,9 @@ from plimsoll.cli.kueue.objects import (
     kueue_object,
 )
 from plimsoll.errors import BadInput, InvalidQuantity, NotFound
+from plimsoll.kube.http.configured import configured
 from plimsoll.kube.objects.objects import KubeObject, Node, PriorityClass
 from plimsoll.kube.watching.kueue_listing import listed_kueue
-from plimsoll.kube.watching.listing import configured
 
 T = TypeVar("T", bound=KueueObject | KubeObject)
 

@@ -3,17 +3,15 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
-from kubernetes.config import ConfigException
 
 from plimsoll.api.definition import API_VERSION, GROUP, VERSION, Definition
 from plimsoll.api.kinds import KINDS
-from plimsoll.errors import ApiError, Forbidden, NoCluster, NotFound
+from plimsoll.errors import ApiError, Forbidden, NotFound
 from plimsoll.kube.http.client import KubeClient
-from plimsoll.kube.http.credentials import Endpoint, contexts, endpoint, own_namespace
+from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.resources import (
     NAMESPACES,
     NODE_CLAIMS,
@@ -53,30 +51,6 @@ class Listed:
 
     core: tuple[tuple[Resource, KubeObject], ...]
     custom: tuple[Raw, ...]
-
-
-def configured(kubeconfig: str | Path | None, context: str | None) -> Endpoint:
-    """The API server to use, found as kubectl finds it. Raises NoCluster."""
-    try:
-        return endpoint(kubeconfig, context=context)
-    except (ConfigException, OSError) as error:
-        raise NoCluster(str(error)) from error
-
-
-def configured_namespace(kubeconfig: str | Path | None, context: str | None) -> str:
-    """The namespace to use, found as kubectl finds it. Raises NoCluster."""
-    try:
-        return own_namespace(kubeconfig, context=context)
-    except (ConfigException, OSError) as error:
-        raise NoCluster(str(error)) from error
-
-
-def configured_contexts(kubeconfig: str | Path | None) -> Sequence[str]:
-    """The names of the contexts that kubectl knows. Raises NoCluster."""
-    try:
-        return [*contexts(kubeconfig).namespaces]
-    except (ConfigException, OSError) as error:
-        raise NoCluster(str(error)) from error
 
 
 async def listed(

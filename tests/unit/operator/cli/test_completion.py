@@ -51,6 +51,15 @@ def test_what_may_follow_is_offered(
     assert completed(capsys, *words) == (found, NO_FILES)
 
 
+def test_words_that_no_cluster_knows_load_nothing_that_takes_long() -> None:
+    program = (
+        "import sys; from plimsoll.cli import main; main(['__complete', 'top', 'n']); "
+        "sys.exit(bool({'pydantic', 'kubernetes', 'aiohttp'} & sys.modules.keys()))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    assert (ran.returncode, ran.stdout.split()) == (0, [b"nodes", b":4"])
+
+
 def test_a_command_is_offered_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     main(["__complete", "queu"])
     assert capsys.readouterr().out.startswith("queue\tShow what each queue uses")
