@@ -1,4 +1,4 @@
-"""Start jobs that fit nowhere by moving others, where that pays.
+"""Start jobs that fit nowhere, and replicas that services lack, by moving others, where that pays.
 
 Greedy keeps what runs where it is. Here jobs that it left waiting get room, the important first, as
 long as each gains more than those that move for it lose (`score/price.py`), all within the
@@ -6,14 +6,16 @@ disruption budget. The moves are taken or left as a whole, by their score.
 """
 
 import math
-from collections.abc import Hashable, Iterator
-from functools import cached_property
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import chain, groupby
 
 from plimsoll_placement.heuristics.greedy import Greedy
+from plimsoll_placement.heuristics.keeping import is_whole
 from plimsoll_placement.heuristics.kinds import LEFT_OUT
-from plimsoll_placement.model import Job, Placements
-from plimsoll_placement.placing.place import Request
+from plimsoll_placement.model import Assignments, Job, Placements, Role
+from plimsoll_placement.placing.place import Request, place
+from plimsoll_placement.placing.shortfall import below_least, free_index, missing, share_carried
 from plimsoll_placement.preemption.departures import Payable
 from plimsoll_placement.preemption.moving import Mover, Room
 from plimsoll_placement.score.price import lost_beyond, payable_loss, pays, weighed_gain
@@ -38,7 +40,10 @@ def with_moves(greedy: Greedy, baseline: Placements) -> Placements | None:
 
 
 def _waits(greedy: Greedy, job: Job) -> bool:
-    return job.gang and not job.pinned and not greedy.ledger.placed.get(job.name)
+    """Whether a gang has no place, or a service lacks a replica that is of use by itself."""
+    placed = greedy.ledger.placed.get(job.name, ())
+    of_use = job.gang or sum(below_least(role, placed) for role in job.roles) <= 1
+    return of_use and not greedy.is_satisfied(job)
 
 
 class _Rooms:
@@ -53,36 +58,77 @@ class _Rooms:
         self._allowance = self._left_of_budget()
 
     def make(self, job: Job) -> bool:
-        """Start a job by moves, if they pay; jobs like one that found no room are not tried."""
+        """Start a job, or replicas that it lacks, by moves, if they pay; whether any does.
+
+        Jobs like one that found no room are not tried.
+        """
         kind = job.signature(LEFT_OUT)
-        if kind in self._in_vain or job.roles[0].least_gpu_milli > self._idle:
+        if kind in self._in_vain:
             return False
-        for options in _by_yield(self._ledger, job):
-            room = self._mover.room(options, self._payable(job, options[0]))
+        if job.gang:
+            found = self._start(job, _by_yield(self._ledger, job))
+        else:
+            found = self._add_replicas(job)
+        if not found:
+            self._in_vain.add(kind)
+        return found
+
+    def _add_replicas(self, job: Job) -> bool:
+        """Add the replicas that a service lacks one by one, as far as that goes."""
+        found, roles = False, list(job.roles)
+        while roles:
+            placed = self._ledger.placed.get(job.name, ())
+            role = min(roles, key=partial(_turn, placed=placed))
+            options = [*_of_one_more(self._ledger, job, role, placed)]
+            if missing(role, placed) and self._add_one(job, options):
+                found = True
+            elif below_least(role, placed):
+                break
+            else:
+                roles.remove(role)
+        return found
+
+    def _add_one(self, job: Job, options: Sequence[Sequence[Request]]) -> bool:
+        """Add a replica where the last move has left room for it, or else by another."""
+        is_free = any(place(self._ledger, each) for requests in options for each in requests)
+        return is_free or self._start(job, options)
+
+    def _start(self, job: Job, alike: Iterable[Sequence[Request]]) -> bool:
+        """Give a job what is asked for, on the first types that it can have it on."""
+        was = self._ledger.placed.get(job.name, ())
+        for options in alike:
+            if options[0].gpu_milli > self._idle:
+                continue
+            room = self._mover.room(options, self._payable(options[0]))
             if room is None:
                 continue
             counted = self._counted(room)
-            if counted <= self._allowance and self._is_paid(job, room):
+            if counted <= self._allowance and self._is_paid(job, was, room):
                 self._allowance -= counted
                 return True
             self._mover.undo()
-        self._in_vain.add(kind)
         return False
 
     @cached_property
     def _mover(self) -> Mover:
         return Mover(self._ledger)
 
-    def _payable(self, job: Job, request: Request) -> Payable:
-        """The most that others may lose for a job, if its place costs nothing."""
-        milli = request.role.yields[request.gpu_type][0]
+    def _payable(self, request: Request) -> Payable:
+        """The most that others may lose for a request, if its place costs nothing."""
+        job, milli = request.job, request.role.yields[request.gpu_type][0]
         second = self._problem.priority_weight[job.priority] * self._problem.weights.horizon_seconds
         return Payable(payable_loss(self._problem, milli * second), job.priority)
 
-    def _is_paid(self, job: Job, room: Room) -> bool:
-        """Whether a job gains more than others lose, be it by stops or by worse places."""
-        problem, loss = self._problem, 0
-        gain = weighed_gain(problem, job, self._baseline.get(job.name, ()), room.assignments)
+    def _is_paid(self, job: Job, was: Assignments, room: Room) -> bool:
+        """Whether a job gains more than others lose, be it by stops or by worse places.
+
+        A gang gains what it has not by the baseline, a service what it had not before.
+        """
+        problem, loss, now = self._problem, 0, self._ledger.placed[job.name]
+        if not is_whole(job, now):
+            return False
+        before = self._baseline.get(job.name, ()) if job.gang else was
+        gain = weighed_gain(problem, job, before, now)
         for tenant, there in room.moves:
             loss += tenant.loss
             if tenant.job.gang:
@@ -111,6 +157,11 @@ class _Rooms:
         return problem.loss_allowance - sum(counted)
 
 
+def _turn(role: Role, placed: Assignments) -> tuple[bool, float]:
+    """A service's role without which the others are of no use first, then who carries least."""
+    return not below_least(role, placed), share_carried(role, placed)
+
+
 def _by_yield(ledger: Ledger, job: Job) -> Iterator[list[Request]]:
     """A gang's requests at its least size; those on types that yield as much come together."""
     role, replicas = job.roles[0], tuple(range(job.roles[0].least))
@@ -122,6 +173,18 @@ def _by_yield(ledger: Ledger, job: Job) -> Iterator[list[Request]]:
         found = [Request(job, role, kind, replicas) for kind in alike]
         if options := [each for each in found if _is_within_limit(ledger, each)]:
             yield options
+
+
+def _of_one_more(
+    ledger: Ledger, job: Job, role: Role, placed: Assignments
+) -> Iterator[list[Request]]:
+    """One more replica of a service's role, on the type first that carries most."""
+    replica = (free_index(role, placed),)
+    kinds = [kind for kind in role.yields if kind in ledger.device_pools]
+    for kind in sorted(kinds, key=lambda kind: (-role.carries(kind), kind)):
+        request = Request(job, role, kind, replica)
+        if _is_within_limit(ledger, request):
+            yield [request]
 
 
 def _is_within_limit(ledger: Ledger, request: Request) -> bool:

@@ -10,6 +10,7 @@ from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.baseline import with_greedy
 from plimsoll_placement.heuristics.greedy import Greedy
 from plimsoll_placement.placing.place import Request
+from plimsoll_placement.placing.shortfall import free_index
 from plimsoll_placement.preemption.departures import Payable
 from plimsoll_placement.preemption.moving import Mover
 from plimsoll_placement.problem import Problem
@@ -37,7 +38,13 @@ def test_plans_with_moves_are_sound_and_stop_nobody(problem: Problem) -> None:
     event(f"{len(moved)} with moves")
     for placements in moved:
         assert violations(problem, placements) == ()
-        assert {name for name, held in greedy.items() if held} < set(placements)
+        before = {name for name, held in greedy.items() if held}
+        after = {name for name, held in placements.items() if held}
+        assert before <= after
+        services = [job.name for job in problem.jobs if not job.gang]
+        gained = [len(placements.get(n, ())) - len(greedy.get(n, ())) for n in services]
+        assert min(gained, default=0) >= 0
+        assert before < after or max(gained, default=0) > 0
         assert score(problem, placements).unpaid <= score(problem, greedy).unpaid
 
 
@@ -47,9 +54,11 @@ def test_undone_it_is_as_it_was(problem: Problem) -> None:
     greedy.complete()
     mover, before = Mover(greedy.ledger), all_that_is_free(greedy.ledger)
     for job in problem.jobs:
-        if not job.gang or job.pinned or greedy.ledger.placed.get(job.name):
+        if greedy.is_satisfied(job):
             continue
-        replicas = tuple(range(job.roles[0].least))
+        placed = greedy.ledger.placed.get(job.name, ())
+        one_more = (free_index(job.roles[0], placed),)
+        replicas = tuple(range(job.roles[0].least)) if job.gang else one_more
         kinds = [kind for kind in job.roles[0].yields if kind in greedy.ledger.device_pools]
         requests = [Request(job, job.roles[0], kind, replicas) for kind in kinds]
         room = mover.room(requests, Payable(math.inf, job.priority))

@@ -219,3 +219,54 @@ def test_what_may_not_move_keeps_nobody_else_from_moving(
     found = plan(replace(a_problem(nodes, jobs), loss_allowance=allowance))
     assert "waits" in found
     assert "waits-too" not in found
+
+
+def crowded(held: int, **fields: Unpack[JobFields]) -> Problem:
+    """A service of four replicas that holds some of them, beside a gang that could go elsewhere."""
+    replicas = tuple(on("n0", role="server", replica=n) for n in range(held))
+    types = {H100: 1000, A100: 1000}
+    worker = a_role(gpu_milli=8000 - 1000 * held, counts=(1,), rates=types)
+    fields = {"running": gang_on("n0"), "restart_seconds": 60, **fields}
+    gang = a_training_job("gang", worker=worker, **fields)
+    nodes = (a_node("n0"), a_node("n1", gpu_type=A100))
+    return a_problem(nodes, [an_inference_job(running=replicas), gang])
+
+
+@pytest.mark.parametrize("held", [0, 2])
+def test_a_gang_moves_for_the_replicas_that_a_service_lacks(held: int) -> None:
+    found = plan(crowded(held))
+    assert {each.nodes for each in found["serve"]} == {("n0",)}
+    assert len(found["serve"]) == 4
+    assert [each.nodes for each in found["gang"]] == [("n1",)]
+
+
+def test_no_gang_moves_for_replicas_that_gain_less_than_it_loses() -> None:
+    problem = crowded(2, restart_seconds=HOUR)
+    assert len(plan(problem)["serve"]) == 2
+    assert plan(problem)["gang"] == gang_on("n0")
+
+
+@pytest.mark.parametrize("free", [0, 1, 2])
+def test_nobody_moves_for_a_replica_that_is_of_no_use_alone(free: int) -> None:
+    service = an_inference_job(roles=(a_mixable_role(counts=(4,)),))
+    worker = a_role(gpu_milli=1000, counts=(1,), rates={H100: 1000, A100: 1000})
+    jobs = [
+        running("stays", 7000 - 1000 * free, "n0"),
+        a_training_job("moves", worker=worker, running=gang_on("n0"), restart_seconds=60),
+    ]
+    nodes = (a_node("n0"), a_node("n1", gpus=1, gpu_type=A100))
+    found = plan(a_problem(nodes, [service, *jobs]))
+    assert (found.get("serve", ()), found["moves"]) == ((), gang_on("n0"))
+
+
+def test_a_role_that_lacks_its_only_replica_gets_it_before_others_get_more() -> None:
+    """Without a prefill the decoders are of no use."""
+    roles = (
+        a_mixable_role("decode", counts=(0, 1, 2), wanted_milli=2000),
+        a_mixable_role("prefill", counts=(1,), wanted_milli=1000),
+    )
+    worker = a_role(gpu_milli=8000, counts=(1,), rates={H100: 1000, A100: 1000})
+    gang = a_training_job("gang", worker=worker, running=gang_on("n0"), restart_seconds=60)
+    nodes = (a_node("n0"), a_node("n1", gpu_type=A100))
+    found = plan(a_problem(nodes, [an_inference_job(roles=roles), gang]))
+    assert sorted(each.role for each in found["serve"]) == ["decode", "decode", "prefill"]
