@@ -16,7 +16,7 @@ from plimsoll_placement.heuristics.among_equals import best_first, place_again
 from plimsoll_placement.heuristics.keeping import Keeping, is_whole
 from plimsoll_placement.heuristics.kinds import Claim, Kinds
 from plimsoll_placement.model import Assignments, GpuType, Job, JobName, Role
-from plimsoll_placement.placing.options import requests
+from plimsoll_placement.placing.options import price_of, requests
 from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.placing.retention import moves_off_closed
 from plimsoll_placement.placing.shortfall import (
@@ -212,11 +212,11 @@ class Greedy:
 
     def _cheapest_types(self, job: Job, role: Role, placed: Assignments) -> list[GpuType]:
         """The GPU types that can take one more replica, the cheapest for what it adds first."""
-        left = max(lacking_load(role, placed), 1)
+        left, pods = max(lacking_load(role, placed), 1), role.pods_per_replica
 
         def price(gpu_type: GpuType) -> tuple[float, int]:
             adds = max(min(role.carries(gpu_type), left), 1)
-            return self.ledger.prices.cheapest(job, role, gpu_type) / adds, -adds
+            return price_of(self.ledger, job, role, gpu_type, pods) / adds, -adds
 
         kinds = [kind for kind in role.yields if kind in self.ledger.device_pools]
         return sorted(kinds, key=lambda kind: (*price(kind), kind))

@@ -24,6 +24,20 @@ def requests(ledger: Ledger, job: Job) -> Iterator[Request]:
         yield from found
 
 
+def price_of(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType, pods: int) -> int:
+    """What so many pods cost on the cheapest nodes of a type with room, or without it if need be.
+
+    The cheapest of all may be full, or none that the pods may be on.
+    """
+    least, most = ledger.prices.range(job, role, gpu_type)
+    if least == most:
+        return least * pods
+    spot = job.spot_percent > 0
+    rooms = ((each, ledger.room(each, role, spot=spot)) for each in ledger.pools_of(gpu_type))
+    found = ledger.prices.of_pods(job, role, pods, rooms)
+    return least * pods if found is None else found
+
+
 def counts_alike(ledger: Ledger, job: Job, one: GpuType, other: GpuType) -> bool:
     """Whether two types are the same to all of a job's queues."""
     if one == other:
@@ -61,7 +75,7 @@ def _losses(ledger: Ledger, job: Job, role: Role) -> dict[GpuType, int]:
     """On each available type, what a role's least count costs, less what it yields."""
     second, pods = _second(ledger, job), role.pods_per_replica * max(role.least, 1)
     return {
-        kind: ledger.prices.cheapest(job, role, kind) * pods - second * role.yields[kind][0]
+        kind: price_of(ledger, job, role, kind, pods) - second * role.yields[kind][0]
         for kind in role.yields
         if kind in ledger.device_pools
     }
