@@ -15,7 +15,6 @@ from plimsoll_simulator.story import Lived
 from plimsoll_simulator.twin import Twin, lived
 from support.clusters.twin_jobs import HOUR, begin, submit
 
-
 SPAN = HOUR / 4
 
 

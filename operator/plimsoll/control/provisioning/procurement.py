@@ -29,9 +29,9 @@ from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.buying.awaited import arriving, unawaited
 from plimsoll.planning.provisioning.buying.limits import Limits
+from plimsoll.planning.provisioning.buying.offers import Offer
 from plimsoll.planning.provisioning.buying.purchase_search import purchase_search
 from plimsoll.planning.provisioning.buying.purchases import (
-    Offer,
     Purchases,
     left_out,
     left_per_hour,

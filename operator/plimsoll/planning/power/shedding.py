@@ -16,8 +16,8 @@ from itertools import chain
 from plimsoll.api.power_domain import PowerDomainSpec
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.adjustment import Adjustment
+from plimsoll.planning.cluster.fixed_size import assignments_of_role, of_one_size
 from plimsoll.planning.cluster.power_model import MILLIWATTS, power_of
-from plimsoll.planning.serving.pinned_growth import assignments_of_role
 from plimsoll_placement.model import (
     WHOLE_GPU_MILLI,
     Assignment,
@@ -26,7 +26,6 @@ from plimsoll_placement.model import (
     Job,
     NodeName,
     PowerDomain,
-    Role,
 )
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.placing.retention import moves_off_closed, spot_share_holds, stayable
@@ -111,7 +110,7 @@ def shedding(problem: Problem, snapshot: Snapshot) -> Shedding:
         domains[domain.name] = _relieved(load, order, held)
     yielding = [problem.job_by_name[name] for name in found]
     adjustment = Adjustment(
-        jobs={job.name: _bound(job, held[job.name]) for job in yielding},
+        jobs={job.name: of_one_size(job, held[job.name]) for job in yielding},
         power_domains=domains,
         running={job.name: job.running for job in yielding},
         draws_as_it_runs=True,
@@ -262,20 +261,3 @@ def _fewer_replicas(load: _Load, job: Job, assignments: Assignments) -> Iterator
         ):
             kept.remove(assignment)
             yield tuple(kept)
-
-
-def _bound(job: Job, assignments: Assignments) -> Job:
-    """The job as if it held these assignments, to keep that size or stop."""
-    roles = tuple(
-        _of_one_size(role, len(assignments_of_role(role, assignments)), gang=job.gang)
-        for role in job.roles
-    )
-    return replace(job, roles=roles, running=assignments)
-
-
-def _of_one_size(role: Role, count: int, *, gang: bool) -> Role:
-    if not gang:
-        return replace(role, counts=(count,))
-    place = role.counts.index(count)
-    yields = {kind: (milli[place],) for kind, milli in role.yields.items()}
-    return replace(role, counts=(count,), yields=yields)

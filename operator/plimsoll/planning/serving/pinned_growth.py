@@ -4,12 +4,13 @@ For the solver, a pinned job keeps exactly what it runs. So a pinned service bec
 it runs, and the replicas that are still missing, which are not pinned because they do not run yet.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 
 from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.adjustment import Adjustment
-from plimsoll_placement.model import Assignment, Assignments, Job, Role
+from plimsoll.planning.cluster.fixed_size import assignments_of_role
+from plimsoll_placement.model import Assignments, Job, Role
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.placing.shortfall import lacking_load
 from plimsoll_placement.problem import Problem
@@ -40,8 +41,3 @@ def _missing(role: Role, kept: Assignments) -> Role:
     fewest = max(0, role.wanted_count - len(kept))
     counts = tuple(range(most + 1))
     return replace(role, counts=counts, wanted_milli=lacking, wanted_count=fewest)
-
-
-def assignments_of_role(role: Role, assignments: Iterable[Assignment]) -> Assignments:
-    """The assignments of one role."""
-    return tuple(assignment for assignment in assignments if assignment.role == role.name)

@@ -24,7 +24,13 @@ from support.clusters.bought_nodes import a_pool_of
 from support.clusters.node_claims import NodeClaims
 from support.clusters.scene import SECONDS, Scene, gpu_limits
 from support.objects.bought_nodes import LABEL
-from support.objects.job_manifests import a_policy, a_training_job, without_speeds
+from support.objects.job_manifests import (
+    a_policy,
+    a_priority_class,
+    a_training_job,
+    an_inference_job,
+    without_speeds,
+)
 from support.objects.karpenter import a_node_pool
 from support.programs.cli_runs import run, written
 
@@ -322,6 +328,26 @@ def test_a_node_is_replaced_by_one_that_can_be_had_for_less(
         lambda: orders(scene.api) == ["cheap-1"], timeout_seconds=SECONDS, what="its order is gone"
     )
     assert len(scene.status(job)["disruptionTimes"]) == 1
+
+
+@pytest.mark.slow
+def test_a_gang_moves_to_a_cheaper_node_for_a_service_that_lacks_its_gpu(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    del claims
+    gang = a_training_job("gang", rates={H100: 1, L4: 1})
+    service = an_inference_job("serve", priorityClassName="urgent")
+    scene.add_nodes(fake_node("own", gpus=2))
+    scene.apply(a_priority_class("urgent", 1000), gang, service)
+    assert scene.running(gang).nodes == scene.running(service).nodes == ["own"]
+    dear, cheap = a_pool_of("dear", price="10"), a_pool_of("cheap", ONE_L4, price="0.5")
+    scene.apply(dear, cheap)
+    role = service["spec"]["roles"][0] | {"replicas": {"min": 2, "max": 2}}
+    scene.edit(service, {"roles": [role]})
+    scene.until(service, readySummary="2/2")
+    assert scene.running(service).nodes == ["own", "own"]
+    assert labels_of(scene, scene.running(gang).nodes, LABEL) == ["cheap"]
+    assert orders(scene.api) == ["cheap-1"]
 
 
 @pytest.mark.slow

@@ -6,44 +6,28 @@ paid for. They are few and mostly alike, so greedy's placements are good enough.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final
 
-from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.cluster.cluster import MOST_MICRODOLLARS
 from plimsoll.planning.problem.build import plan_input_of, wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.buying.giving_way import movable_gangs
+from plimsoll.planning.provisioning.buying.offers import Offer, node_names
 from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets, queue_budgets
 from plimsoll.planning.provisioning.future_nodes import FutureNode, hourly_price
 from plimsoll.planning.serving.pinned_growth import missing_part, missing_parts
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_placement.model import Assignments, Job, Node, NodeName, Placements
+from plimsoll_placement.model import Job, Node, NodeName, Placements
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 
 _LIMITS: Final = frozenset({Reason.QUEUE_LIMIT, Reason.POWER_BUDGET})
 """Why jobs wait that would wait with more GPUs as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A problem, and the nodes in it that are not there yet, by name.
-
-    `queues`: what each queue may still spend.
-    """
-
-    problem: Problem
-    future: Mapping[NodeName, FutureNode]
-    queues: QueueBudgets
-
-    @property
-    def to_buy(self) -> dict[NodeName, GPUPool]:
-        """The pools of those that are still to be bought."""
-        return {name: each.pool for name, each in self.future.items() if each.order is None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +76,9 @@ def offer_to(
     offer = offer_to_all(snapshot, settled, future, builder)
     jobs = tuple(_pinned(job) for job in offer.problem.jobs)
     problem = replace(offer.problem, jobs=jobs)
-    return replace(offer, problem=missing_parts(problem).apply(problem))
+    problem = missing_parts(problem).apply(problem)
+    movable = movable_gangs(offer.problem.jobs, problem)
+    return replace(offer, problem=problem, movable=movable)
 
 
 def offer_to_all(
@@ -175,43 +161,6 @@ def _priced(node: Node, future: FutureNode | None, problem: Problem) -> Node:
     return replace(node, microdollars_per_gpu_hour=price)
 
 
-def with_fewer(offer: Offer, most: Mapping[str, int]) -> Offer:
-    """The same with at most so many nodes to be bought of each pool; none of one not named."""
-    left = Counter(most)
-    shut: set[NodeName] = set()
-    for node, pool in offer.to_buy.items():
-        left[pool.metadata.name] -= 1
-        if left[pool.metadata.name] < 0:
-            shut.add(node)
-    nodes = (replace(n, open=False) if n.name in shut else n for n in offer.problem.nodes)
-    return replace(offer, problem=replace(offer.problem, nodes=tuple(nodes)))
-
-
-def bought(offer: Offer, placements: Placements) -> Counter[str]:
-    """How many nodes of each pool placements take that are still to be bought."""
-    used = {name for each in placements.values() for name in _names(each)}
-    return Counter(p.metadata.name for node, p in offer.to_buy.items() if node in used)
-
-
-def fewest(offer: Offer, placements: Placements) -> Counter[str]:
-    """How many nodes of each pool hold the GPUs that placements take of those to be bought."""
-    to_buy, taken = offer.to_buy, Counter[str]()
-    for job in offer.problem.jobs:
-        for assignment in placements.get(job.name, ()):
-            for node in to_buy.keys() & set(assignment.nodes):
-                pods = assignment.nodes.count(node)
-                milli = pods * job.role(assignment.role).shape.gpu_milli
-                taken[to_buy[node].metadata.name] += milli
-    sizes = {pool.metadata.name: 1000 * (pool.spec.gpus_per_node or 1) for pool in to_buy.values()}
-    return Counter({name: -(-milli // sizes[name]) for name, milli in taken.items()})
-
-
-def is_no_worse(offer: Offer, some: Placements, others: Placements) -> bool:
-    """Whether some placements give each job that waits as many replicas as others give it."""
-    waiting = (job.name for job in offer.problem.jobs if not job.running)
-    return all(len(some.get(name, ())) >= len(others.get(name, ())) for name in waiting)
-
-
 def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | None) -> Purchases:
     """What to buy of what placements take, the most important job's nodes first.
 
@@ -223,9 +172,12 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | Non
     waiting: dict[JobName, tuple[FutureNode, ...]] = {}
     unpaid: dict[JobName, tuple[FutureNode, ...]] = {}
     why: dict[JobName, str] = {}
-    queues = offer.queues
+    queues, instead = offer.queues, offer.instead(placements)
     for job in sorted(offer.problem.jobs, key=_turn):
-        names = dict.fromkeys(_names(placements.get(job.name, ())))
+        if job.name in offer.movable:
+            continue  # What it moves to is for those who get its place.
+        names = dict.fromkeys(node_names(placements.get(job.name, ())))
+        names |= dict.fromkeys(new for name in names for new in instead.get(name, ()))
         nodes = tuple(offer.future[name] for name in names if name in offer.future)
         if not nodes:
             continue
@@ -289,10 +241,6 @@ def left_per_hour(snapshot: Snapshot) -> Decimal | None:
     policy = snapshot.policy
     most = None if policy is None else policy.spec.purchasing.most_per_hour
     return None if most is None else most - spent_per_hour(snapshot)
-
-
-def _names(assignments: Assignments) -> Iterator[NodeName]:
-    return (name for assignment in assignments for name in assignment.nodes)
 
 
 def _turn(job: Job) -> tuple[int, int, str]:

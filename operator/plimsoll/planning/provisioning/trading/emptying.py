@@ -11,11 +11,11 @@ from datetime import timedelta
 from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.provisioning.ageing import is_aged
-from plimsoll.planning.provisioning.buying.purchases import Offer
+from plimsoll.planning.provisioning.buying.offers import Offer
 from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets
 from plimsoll.planning.provisioning.future_nodes import hourly_price, present_nodes
 from plimsoll.planning.provisioning.trading.trades import Trade
-from plimsoll_placement.model import Job, NodeName
+from plimsoll_placement.model import Job, Node, NodeName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import held_milli
 
@@ -104,14 +104,28 @@ def _movable_jobs(settled: Problem) -> Mapping[NodeName, tuple[Job, ...]]:
 
 
 def _without(problem: Problem, node: NodeName) -> Problem:
-    """The problem of the jobs on a node if it went; all others stay where they are."""
+    """The problem of the jobs on a node if it went.
+
+    Gangs on others with GPUs of its types may give way to them; all others stay where they are.
+    """
+    types = next(_gpu_types(each) for each in problem.nodes if each.name == node)
+    beside = {each.name for each in problem.nodes if types & _gpu_types(each)}
     nodes = tuple(
         replace(each, open=False, usable=False) if each.name == node else each
         for each in problem.nodes
     )
-    jobs = tuple(replace(job, pinned=not _is_on(node, job)) for job in problem.jobs)
+    jobs = tuple(
+        replace(job, pinned=job.pinned or not _may_move(job, node, beside)) for job in problem.jobs
+    )
     return replace(problem, nodes=nodes, jobs=jobs, baseline=None, loss_allowance=None)
 
 
-def _is_on(node: NodeName, job: Job) -> bool:
-    return any(node in each.nodes for each in job.running)
+def _gpu_types(node: Node) -> AbstractSet[str]:
+    return {each.gpu_type for each in node.devices}
+
+
+def _may_move(job: Job, node: NodeName, beside: AbstractSet[NodeName]) -> bool:
+    if any(node in each.nodes for each in job.running):
+        return True
+    is_beside = any(not beside.isdisjoint(each.nodes) for each in job.running)
+    return job.gang and job.knows_its_roles and is_beside

@@ -12,33 +12,13 @@ from datetime import timedelta
 from decimal import Decimal
 
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.buying.purchases import (
-    Offer,
-    Purchases,
-    bought,
-    fewest,
-    purchases,
-    with_fewer,
-)
+from plimsoll.planning.provisioning.buying.offers import Offer, bought, fewest, with_fewer
+from plimsoll.planning.provisioning.buying.purchases import Purchases, purchases
+from plimsoll.planning.provisioning.moves import gained_by_moves, worth_of_dollars
 from plimsoll.planning.provisioning.start_times import start_time
 from plimsoll.planning.training.expected_end import expected_ends
-from plimsoll_placement.model import (
-    WHOLE_GPU_MILLI,
-    Assignments,
-    Job,
-    JobName,
-    NodeName,
-    Placements,
-)
-from plimsoll_placement.problem import Problem
-from plimsoll_placement.score.price import gross_worth
-from plimsoll_placement.score.worth import (
-    SECONDS_PER_HOUR,
-    WHOLE_PERCENT,
-    lost_work,
-    served_milli,
-    stop_loss,
-)
+from plimsoll_placement.model import Assignments, Job, JobName, NodeName, Placements
+from plimsoll_placement.score.worth import lost_work, served_milli
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +41,15 @@ class Trade:
         In milli-GPU-seconds; None if it does not pay. `allowance`: the work that plans may throw
         away; None: no limit.
         """
-        problem, gained = self.offer.problem, 0
-        counted = lost = 0
-        free = replace(problem, weights=replace(problem.weights, gpu_seconds_per_dollar=0))
-        for job in problem.jobs:
-            placed = placements.get(job.name, ())
-            if placed == job.running:
-                continue
-            if not self._is_well_placed(job, placed):
-                return None
-            weight = problem.priority_weight[job.priority]
-            gained += gross_worth(free, job, placed, weight)
-            gained -= gross_worth(free, job, job.running, weight)
-            counted += stop_loss(job, placed)
-            lost += lost_work(job, placed)
+        problem = self.offer.problem
+        changed = [job for job in problem.jobs if placements.get(job.name, ()) != job.running]
+        if not all(self._is_well_placed(job, placements.get(job.name, ())) for job in changed):
+            return None
+        lost = sum(lost_work(job, placements.get(job.name, ())) for job in changed)
         if allowance is not None and lost > allowance:
             return None
-        weights = problem.weights
-        gain = gained * weights.gain_seconds // max(weights.horizon_seconds, 1)
-        gain += _worth_milli(problem, (self.saved or 0.0) - self._paid(placements))
-        net = gain - counted * weights.break_even_percent // WHOLE_PERCENT
+        dollars = (self.saved or 0.0) - self._paid(placements)
+        net = gained_by_moves(problem, changed, placements) + worth_of_dollars(problem, dollars)
         return net if net > 0 or self.saved is None else None
 
     def with_fewer(self, placements: Placements) -> "Trade | None":
@@ -131,10 +100,3 @@ def ending_soon(snapshot: Snapshot) -> frozenset[JobName]:
 
 def _may_grow(job: Job) -> bool:
     return job.gang and job.is_running and not job.pinned and job.knows_its_roles
-
-
-def _worth_milli(problem: Problem, dollars_an_hour: float) -> int:
-    """What dollars an hour within the time in which changes must pay are worth."""
-    weights = problem.weights
-    dollars = dollars_an_hour * weights.gain_seconds / SECONDS_PER_HOUR
-    return int(dollars * weights.gpu_seconds_per_dollar * WHOLE_GPU_MILLI)

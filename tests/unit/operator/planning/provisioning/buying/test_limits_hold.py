@@ -15,9 +15,9 @@ from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.buying.limits import Limits
+from plimsoll.planning.provisioning.buying.offers import Offer
 from plimsoll.planning.provisioning.buying.purchase_search import outcome, purchase_search
 from plimsoll.planning.provisioning.buying.purchases import (
-    Offer,
     Purchases,
     left_per_hour,
     offer_to,

@@ -1,10 +1,11 @@
 """Which bought nodes are emptied because what runs there fits elsewhere."""
 
 from plimsoll.planning.provisioning.trading.emptying import as_it_is, candidates
+from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.fleets import a_job_on, bought, estimated, fleet_of
 from support.objects.bought_nodes import a_growing_pool, a_node_of
-from support.objects.job_manifests import a_policy
+from support.objects.job_manifests import a_policy, a_priority_class
 
 DEAR = a_growing_pool(price="50")
 A, B = bought("a", "h100"), bought("b", "h100")
@@ -30,6 +31,15 @@ def test_the_emptier_of_two_half_full_nodes_comes_first() -> None:
 def test_a_node_whose_jobs_do_not_fit_elsewhere_stays() -> None:
     jobs = (a_job_on("a", "more", 5), a_job_on("b", "less", 4))
     assert emptied(DEAR, *A, *B, *jobs) == []
+
+
+def test_gangs_that_can_go_elsewhere_make_room_for_who_is_more_important() -> None:
+    own = a_node_of("own", "own", gpu_type=A100)
+    urgent = a_job_on("a", "only-there", 4, priorityClassName="high")
+    there = (DEAR, *A, *B, own, a_priority_class("high", 10), urgent)
+    anywhere = a_job_on("b", "anywhere", 6, rates={H100: 1, A100: 1})
+    assert emptied(*there, anywhere) == ["a", "b"]
+    assert emptied(*there, a_job_on("b", "only-there-too", 6)) == []
 
 
 def test_an_idle_node_is_no_place_to_move_to() -> None:

@@ -4,7 +4,8 @@ from datetime import timedelta
 from decimal import Decimal
 
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.buying.purchases import Offer, Purchases, offer_to_all
+from plimsoll.planning.provisioning.buying.offers import Offer
+from plimsoll.planning.provisioning.buying.purchases import Purchases, offer_to_all
 from plimsoll.planning.provisioning.trading.emptying import candidates, coming_prices
 from plimsoll.planning.provisioning.trading.trades import Trade, ending_soon, growth
 from plimsoll_devcluster.gpu_models import A100, H100
