@@ -1,13 +1,13 @@
 """Nodes that jobs could have which are not there yet, as a problem for the solver."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets
 from plimsoll.planning.provisioning.future_nodes import FutureNode
-from plimsoll_placement.model import Assignments, Job, JobName, NodeName, Placements
+from plimsoll_placement.model import Assignments, NodeName, Placements
 from plimsoll_placement.problem import Problem
 
 
@@ -15,30 +15,17 @@ from plimsoll_placement.problem import Problem
 class Offer:
     """A problem, and the nodes in it that are not there yet, by name.
 
-    `queues`: what each queue may still spend. `movable`: the gangs that may move so that a service
-    gets their places, as they would be if they moved.
+    `queues`: what each queue may still spend.
     """
 
     problem: Problem
     future: Mapping[NodeName, FutureNode]
     queues: QueueBudgets
-    movable: Mapping[JobName, Job] = field(default_factory=dict[JobName, Job])
 
     @property
     def to_buy(self) -> dict[NodeName, GPUPool]:
         """The pools of those that are still to be bought."""
         return {name: each.pool for name, each in self.future.items() if each.order is None}
-
-    def instead(self, placements: Placements) -> Mapping[NodeName, Sequence[NodeName]]:
-        """The nodes to come that gangs move to, by each node that they leave."""
-        taken: dict[NodeName, list[NodeName]] = {}
-        for job in self.movable.values():
-            placed = placements.get(job.name, ())
-            if placed != job.running:
-                coming = [name for name in node_names(placed) if name in self.future]
-                for name in node_names(job.running):
-                    taken.setdefault(name, []).extend(coming)
-        return taken
 
 
 def node_names(assignments: Assignments) -> Iterator[NodeName]:

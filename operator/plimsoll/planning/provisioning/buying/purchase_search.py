@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator
 from decimal import Decimal
 from typing import Final
 
-from plimsoll.planning.provisioning.buying.giving_way import is_cheaper, with_movable_gangs
 from plimsoll.planning.provisioning.buying.offers import (
     Offer,
     bought,
@@ -45,18 +44,6 @@ def purchase_search(offer: Offer | None, left: Decimal | None) -> Search:
     """
     if offer is None:
         return Purchases()
-    found = yield from _placed(offer)
-    if found is None:
-        return None
-    if offer.movable and bought(offer, found):
-        moved = yield from _placed(with_movable_gangs(offer, found))
-        if moved is not None and is_cheaper(offer, moved, found):
-            found = moved
-    return purchases(offer, found, left)
-
-
-def _placed(offer: Offer) -> Generator[Problem, Placements | None, Placements | None]:
-    """Placements for the jobs that wait, with as few nodes to buy as will do."""
     found = yield offer.problem
     if found is None:
         return None
@@ -66,6 +53,7 @@ def _placed(offer: Offer) -> Generator[Problem, Placements | None, Placements | 
             break
         better = yield with_fewer(offer, least).problem
         if better is not None and is_no_worse(offer, better, found):
-            return better
+            found = better
+            break
         least = Counter({pool: -(-(least[pool] + most[pool]) // 2) for pool in most})
-    return found
+    return purchases(offer, found, left)

@@ -16,7 +16,6 @@ from plimsoll.planning.actions import Hold
 from plimsoll.planning.cluster.cluster import MOST_MICRODOLLARS
 from plimsoll.planning.problem.build import plan_input_of, wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
-from plimsoll.planning.provisioning.buying.giving_way import movable_gangs
 from plimsoll.planning.provisioning.buying.offers import Offer, node_names
 from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets, queue_budgets
 from plimsoll.planning.provisioning.future_nodes import FutureNode, hourly_price
@@ -76,9 +75,7 @@ def offer_to(
     offer = offer_to_all(snapshot, settled, future, builder)
     jobs = tuple(_pinned(job) for job in offer.problem.jobs)
     problem = replace(offer.problem, jobs=jobs)
-    problem = missing_parts(problem).apply(problem)
-    movable = movable_gangs(offer.problem.jobs, problem)
-    return replace(offer, problem=problem, movable=movable)
+    return replace(offer, problem=missing_parts(problem).apply(problem))
 
 
 def offer_to_all(
@@ -172,12 +169,9 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | Non
     waiting: dict[JobName, tuple[FutureNode, ...]] = {}
     unpaid: dict[JobName, tuple[FutureNode, ...]] = {}
     why: dict[JobName, str] = {}
-    queues, instead = offer.queues, offer.instead(placements)
+    queues = offer.queues
     for job in sorted(offer.problem.jobs, key=_turn):
-        if job.name in offer.movable:
-            continue  # What it moves to is for those who get its place.
         names = dict.fromkeys(node_names(placements.get(job.name, ())))
-        names |= dict.fromkeys(new for name in names for new in instead.get(name, ()))
         nodes = tuple(offer.future[name] for name in names if name in offer.future)
         if not nodes:
             continue
