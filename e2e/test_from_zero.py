@@ -21,8 +21,9 @@ from plimsoll_devcluster.waiting import wait_until
 from support.clusters.pod_lives import condition, name_of
 from support.clusters.scene import Scene
 from support.objects.job_manifests import an_inference_job
+from traffic.gateway import requests_come, requests_held
 from traffic.prometheus_pod import run_prometheus
-from traffic.users import Users
+from traffic.users import BACKEND, Users
 
 A_REPLICA_CARRIES = 10
 FEW, MANY = 4, 25
@@ -37,12 +38,18 @@ def gpu_nodes(cluster: RealCluster, nodes: tuple[str, str]) -> Iterator[Nodes]:
 
 
 @pytest.fixture(scope="module")
-def scene(cluster: RealCluster, gpu_nodes: Nodes, release: Release, image: str) -> Iterator[Scene]:
-    """A namespace with a Prometheus, which the operator queries meanwhile."""
+def shared(cluster: RealCluster) -> Path:
+    """The folder of this machine that the nodes see."""
     if cluster.shared is None:
         pytest.skip("PLIMSOLL_SHARED_FOLDER names no folder that the given cluster's nodes see")
+    return cluster.shared
+
+
+@pytest.fixture(scope="module")
+def scene(gpu_nodes: Nodes, release: Release, image: str, shared: Path) -> Iterator[Scene]:
+    """A namespace with a Prometheus, which the operator queries meanwhile."""
     with open_scene(gpu_nodes.api) as found:
-        url = run_prometheus(found.api, found.namespace, image=image, shared=cluster.shared)
+        url = run_prometheus(found.api, found.namespace, image=image, shared=shared)
         looks = {"prometheus.loadSeconds": "5", "prometheus.loadWindowSeconds": "10"}
         release.install({"prometheus.url": url, **looks})
         try:
@@ -54,10 +61,9 @@ def scene(cluster: RealCluster, gpu_nodes: Nodes, release: Release, image: str) 
 def a_service(image: str) -> Manifest:
     """One that sleeps without load, and is woken by what its gateway counts."""
     role = {"replicas": {"min": 0, "max": 3}, "drain": "7s"}
-    came = "sum(rate(gateway_requests_total[6s]))"
     job = an_inference_job("serve", role=role, loads={"NVIDIA-H100-80GB-HBM3": A_REPLICA_CARRIES})
     job["spec"]["roles"][0]["template"] = template(image)
-    held = "sum(gateway_requests_held)"
+    came, held = requests_come("6s"), requests_held(BACKEND)
     job["spec"]["load"] = {
         "queries": [{"name": "Load", "query": came}, {"name": "Backlog", "query": held}],
         "forecast": {"horizon": "10s"},
@@ -94,13 +100,13 @@ def until_serving(scene: Scene, job: Manifest, count: int, *, away_from: str = "
 
 @pytest.mark.usefixtures("operator")
 def test_no_request_is_lost_from_zero_through_a_leap_and_a_move_to_zero(
-    scene: Scene, gpu_nodes: Nodes, image: str, evidence: Path
+    scene: Scene, gpu_nodes: Nodes, image: str, shared: Path, evidence: Path
 ) -> None:
     gpu_nodes.offer(3, 3)
     job = a_service(image)
     scene.apply(job)
     selector = {"plimsoll.dev/job-name": name_of(job), "plimsoll.dev/role": "server"}
-    users = Users(scene.api, scene.namespace, selector, image)
+    users = Users(scene, selector, image=image, shared=shared)
     scene.until(job, reason="ScaledToZero")
     begun = time.monotonic()
     users.send_at(FEW)

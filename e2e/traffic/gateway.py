@@ -1,122 +1,45 @@
-"""Stands in for the gateway in front of a service: it holds requests while no replica is ready.
+"""A real Envoy in front of a service, at the address of its Service.
 
-It passes GET requests on to BACKEND, a Service's `host:port`. Only an attempt to connect is
-repeated, so a request reaches one replica at most; one that breaks off there is lost (502). GET
-/metrics on port 9000 counts the requests that came, and those that are held. It needs the standard
-library only.
+While the service has no replica, connections there are refused; Envoy tries again, and so holds
+requests.
 """
 
-import contextlib
-import http.client
-import http.server
-import os
-import threading
-import time
+import json
+from pathlib import Path
+from typing import Final
 
-HELD_SECONDS = 120
-AGAIN_SECONDS = 0.05
-METRICS_PORT = 9000
+from plimsoll_devcluster.manifest import Manifest
+from support.servers.envoy_config import SERVING, Front, Ports, envoy_config
+from support.servers.envoy_program import find_envoy
+from traffic.machine_program import container_with, volume
 
-
-class Counts:
-    """Requests that came, and those that wait for a connection."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._came = self._held = 0
-
-    def come(self) -> None:
-        """Count a request, which is held."""
-        with self._lock:
-            self._came += 1
-            self._held += 1
-
-    def let_go(self) -> None:
-        """Count it as held no more."""
-        with self._lock:
-            self._held -= 1
-
-    def text(self) -> str:
-        """All counts, for Prometheus."""
-        return f"gateway_requests_total {self._came}\ngateway_requests_held {self._held}\n"
+PORT, STATISTICS_PORT = 8000, 9000
+_PORTS: Final = Ports(PORT, STATISTICS_PORT, admin=9001, host="0.0.0.0")  # noqa: S104 - in a pod
 
 
-COUNTS = Counts()
+def requests_come(window: str) -> str:
+    """The query for requests a second that come to it."""
+    return f"sum(rate(envoy_http_downstream_rq_total{{{_LISTENER}}}[{window}]))"
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """One that many clients can call at once."""
-
-    request_queue_size = 512
-
-
-class Gateway(http.server.BaseHTTPRequestHandler):
-    """Passes requests on."""
-
-    def do_GET(self) -> None:
-        """Pass it on, and the answer back."""
-        COUNTS.come()
-        try:
-            backend = connected()
-        finally:
-            COUNTS.let_go()
-        status, body = (503, b"") if backend is None else answer(backend, self.path)
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - same
-        """Say nothing of requests."""
+def requests_held(backend: str) -> str:
+    """The query for requests that are not at a replica."""
+    at_replicas = f'sum(envoy_cluster_upstream_rq_active{{envoy_cluster_name="{backend}"}})'
+    return f"sum(envoy_http_downstream_rq_active{{{_LISTENER}}}) - {at_replicas}"
 
 
-class Metrics(http.server.BaseHTTPRequestHandler):
-    """Answers everything with the counts."""
-
-    def do_GET(self) -> None:
-        """The counts."""
-        body = COUNTS.text().encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 - same
-        """Say nothing of requests."""
+_LISTENER: Final = f'envoy_http_conn_manager_prefix="{SERVING}"'
 
 
-def connected() -> http.client.HTTPConnection | None:
-    """A connection to a replica; None if there is none for long."""
-    until = time.monotonic() + HELD_SECONDS
-    while time.monotonic() < until:
-        backend = http.client.HTTPConnection(os.environ["BACKEND"], timeout=5)
-        with contextlib.suppress(OSError):
-            backend.connect()
-            backend.sock.settimeout(HELD_SECONDS)
-            return backend
-        time.sleep(AGAIN_SECONDS)
-    return None
-
-
-def answer(backend: http.client.HTTPConnection, path: str) -> tuple[int, bytes]:
-    """What a replica answers; 502 where it does not."""
-    try:
-        backend.request("GET", path)
-        response = backend.getresponse()
-        return response.status, response.read()
-    except (OSError, http.client.HTTPException):
-        return 502, b""
-    finally:
-        backend.close()
-
-
-def main() -> None:
-    """Serve until killed."""
-    metrics = Server(("", METRICS_PORT), Metrics)
-    threading.Thread(target=metrics.serve_forever, daemon=True).start()
-    Server(("", int(os.environ.get("PORT", "8000"))), Gateway).serve_forever()
-
-
-if __name__ == "__main__":
-    main()
+def gateway_pod(name: str, backend: str, *, image: str, shared: Path) -> Manifest:
+    """Envoy as a pod that passes requests on to a Service of its namespace."""
+    front = Front({"/": backend}, {backend: (backend, PORT)})
+    arguments = ["--config-yaml", json.dumps(envoy_config(front, _PORTS)), "--concurrency", "1"]
+    container = container_with(find_envoy(), arguments, image=image, shared=shared)
+    container["readinessProbe"] = {"tcpSocket": {"port": PORT}, "periodSeconds": 1}
+    spec = {
+        "containers": [container],
+        "volumes": [volume()],
+        "terminationGracePeriodSeconds": 0,
+    }
+    return {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}

@@ -9,9 +9,10 @@ from harness.stand_ins import SMALL
 from plimsoll_devcluster.api_server import ApiServer
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
+from support.clusters.scene import Scene
+from traffic.gateway import PORT, STATISTICS_PORT, gateway_pod
 
 BACKEND, GATEWAY, CLIENT = "served", "gateway", "client"
-PORT, METRICS_PORT = 8000, 9000
 _FOLDER = Path(__file__).parent
 
 
@@ -30,16 +31,18 @@ class Figures:
 class Users:
     """A client and a gateway, which run from when this is made."""
 
-    def __init__(self, api: ApiServer, namespace: str, selector: Manifest, image: str) -> None:
-        self._api, self._core = api, f"/api/v1/namespaces/{namespace}"
+    def __init__(self, scene: Scene, selector: Manifest, *, image: str, shared: Path) -> None:
+        api = scene.api
+        self._api, self._core = api, f"/api/v1/namespaces/{scene.namespace}"
         services = (
             _service(BACKEND, selector, PORT),
-            _service(GATEWAY, {"app": GATEWAY}, PORT, METRICS_PORT),
+            _service(GATEWAY, {"app": GATEWAY}, PORT, STATISTICS_PORT),
         )
         for service in services:
             api.create(f"{self._core}/services", service)
-        api.create(f"{self._core}/pods", _pod(GATEWAY, image, {"BACKEND": f"{BACKEND}:{PORT}"}))
-        api.create(f"{self._core}/pods", _pod(CLIENT, image, {"URL": f"http://{GATEWAY}:{PORT}"}))
+        gateway = gateway_pod(GATEWAY, BACKEND, image=image, shared=shared)
+        api.create(f"{self._core}/pods", gateway)
+        api.create(f"{self._core}/pods", _client(image, f"http://{GATEWAY}:{PORT}"))
         for name in (GATEWAY, CLIENT):
             until_ready(api, f"{self._core}/pods/{name}")
 
@@ -86,18 +89,18 @@ def until_ready(api: ApiServer, path: str) -> None:
     wait_until(is_ready, timeout_seconds=PATIENCE_SECONDS, what=f"{path} is ready")
 
 
-def _pod(name: str, image: str, environment: dict[str, str]) -> Manifest:
+def _client(image: str, url: str) -> Manifest:
     container = {
         "name": "main",
         "image": image,
         "imagePullPolicy": "IfNotPresent",
-        "command": ["python3", "-c", (_FOLDER / f"{name}.py").read_text()],
-        "env": [{"name": key, "value": value} for key, value in environment.items()],
+        "command": ["python3", "-c", (_FOLDER / "client.py").read_text()],
+        "env": [{"name": "URL", "value": url}],
         "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 1},
         "resources": {"requests": dict(SMALL)},
     }
     spec = {"containers": [container], "terminationGracePeriodSeconds": 0}
-    return {"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+    return {"metadata": {"name": CLIENT, "labels": {"app": CLIENT}}, "spec": spec}
 
 
 def _service(name: str, selector: Manifest, *ports: int) -> Manifest:

@@ -8,22 +8,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from plimsoll.api.parts.roles import ANY_SIZE
-from plimsoll.observe.measured.sample import QueryResult
-from plimsoll.signals.load.job_reading import JobReading, job_reading
-from plimsoll.signals.load.load_reading import LoadResults
-from plimsoll.signals.load.queries import default_queries, past_query
-from plimsoll.signals.load.role_pods import RolePods
-from plimsoll.signals.load.servers.terms import Scope
-from plimsoll.signals.prometheus.connection import Connection, ConnectionTerms
-from plimsoll.signals.prometheus.decoding import query_result
+from plimsoll.signals.load.job_reading import JobReading
+from plimsoll.signals.load.queries import past_query
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer, Scraped
 from plimsoll_devcluster.waiting import wait_until
-from support.clusters.seen import NOW
-from support.objects.load_results import WINDOW, a_service, pods_of_role
+from support.objects.load_results import a_service
 from support.servers.recorded_exporter import RecordedExporter, recorded_exporter
+from support.servers.scraped_load import DRAIN_SECONDS, SCOPE, reading_of, until_scraped
 
-SCOPE = Scope(8)
-DRAIN_SECONDS = 60
 PROMISED = {"timeToFirstToken": "500ms", "timePerOutputToken": "50ms", "latency": "10s"}
 ENGINES = {
     "vllm": "VLLM",
@@ -64,15 +56,7 @@ def prometheus(
             labels = {"namespace": namespace, "pod": pod, **service}
             targets.append(Scraped(exporter.address, labels))
         server = stack.enter_context(PrometheusServer(prometheus_program, targets))
-        scraped = f"count(count_over_time(up[{SCOPE.window}]) >= {SCOPE.window_seconds})"
-        wait_until(
-            lambda: (
-                int(server.ask("query", query=f"{scraped} or vector(0)")["result"][0]["value"][1])
-                == len(targets)
-            ),
-            timeout_seconds=60,
-            what="all exporters are scraped",
-        )
+        until_scraped(server, len(targets))
         yield server
 
 
@@ -93,13 +77,7 @@ def read(
     job = a_service(
         *(roles or ("server",)), name=job_name(recorded), least=least, load=load, slo=PROMISED
     )
-    connection = Connection(ConnectionTerms(prometheus.url))
-    results = [query_result(connection.now(each), each) for each in default_queries(job, SCOPE)]
-    assert all(isinstance(each, QueryResult) for each in results)
-    pods = {role.name: pods_of_role(job, role.name, ready) for role in job.spec.roles}
-    if not ready:
-        pods = {role.name: RolePods() for role in job.spec.roles}
-    return job_reading(LoadResults(job, results, (), pods, WINDOW, DRAIN_SECONDS, NOW))
+    return reading_of(job, prometheus, ready=ready)
 
 
 class Now(NamedTuple):

@@ -34,6 +34,9 @@ _ENVOY_UNSERVED: Final = (
     "envoy_cluster_upstream_rq_pending_overflow",
 )
 _ENVOY_PENDING: Final = "envoy_cluster_upstream_rq_pending_active"
+# Of each attempt of a request for which no connection came about, and of each further attempt.
+_ENVOY_FAILED: Final = "envoy_cluster_upstream_rq_pending_failure_eject"
+_ENVOY_RETRIED: Final = "envoy_cluster_upstream_rq_retry"
 
 # ingress-nginx 1.x: internal/ingress/metric/collectors/socket.go. Its own labels are `namespace`
 # and `service`, which Prometheus renames unless it honours them.
@@ -92,24 +95,35 @@ def _pool_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
 
 
 def _envoy_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
-    """By the cluster: Envoy Gateway names it after a route, Contour after a Service."""
+    """By the cluster: Contour names it after a Service, Envoy Gateway after a route or a Service.
+
+    Where a cluster is a Service's own address, connections are refused while it has no replica. A
+    route that tries again holds its requests meanwhile: each counts once, by its first attempt, and
+    while attempts fail one at least waits. Envoy has no gauge of those that wait to be tried again.
+    """
     here, it = pattern(namespace), pattern(name)
     clusters = "|".join(
         (
             f"httproute/{here}/{it}/rule/[0-9]+(/.*)?",
-            f"{here}/{it}(/.*)?",
+            f"(backend/service/)?{here}/{it}(/.*)?",
             it,
         )
     )
     where = joined(f'envoy_cluster_name=~"{clusters}"', scope.matchers)
-    turned_away = (_increase(f"{each}{{{where}}}", scope) for each in _ENVOY_UNSERVED)
-    yield marked(Measure.UNSERVED, " + ".join(f"sum({each})" for each in turned_away))
-    for measure, function in (
-        (Measure.FRONT_QUEUE, "avg_over_time"),
-        (Measure.FRONT_GROWTH, "delta"),
-    ):
-        pending = f"{function}({_ENVOY_PENDING}{{{where}}}[{scope.window}])"
-        yield marked(measure, f"sum({_scraped_once(pending)})")
+    none_healthy, overflow, failed, retried = (
+        _increase(f"{each}{{{where}}}", scope)
+        for each in (*_ENVOY_UNSERVED, _ENVOY_FAILED, _ENVOY_RETRIED)
+    )
+    # Some proxies are set to write few statistics, the first two perhaps.
+    refused = f"(sum(clamp_min({failed} - {retried}, 0)) or 0 * sum({none_healthy}))"
+    yield marked(Measure.UNSERVED, f"sum({none_healthy}) + sum({overflow}) + {refused}")
+    queue, growth = (
+        f"sum({_scraped_once(f'{function}({_ENVOY_PENDING}{{{where}}}[{scope.window}])')})"
+        for function in ("avg_over_time", "delta")
+    )
+    held = f"((sum({failed}) > bool 0) or 0 * {queue})"
+    yield marked(Measure.FRONT_QUEUE, f"{queue} + {held}")
+    yield marked(Measure.FRONT_GROWTH, growth)
 
 
 def _istio_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
