@@ -184,7 +184,7 @@ def test_who_names_the_wrong_server_is_told_the_right_one(
 
 @pytest.mark.parametrize(
     ("recorded", "turned_away", "waiting"),
-    [("istio", 6, 0), ("envoy", 6, 30), ("ingress_nginx", 6, 0)],
+    [("istio", 6, 0), ("envoy", 8, 31), ("ingress_nginx", 6, 0)],
 )
 def test_requests_that_find_no_replica_at_the_gateway_wake_a_service(
     prometheus: PrometheusServer, recorded: str, turned_away: float, waiting: float
