@@ -9,7 +9,7 @@ from typing import NoReturn
 from plimsoll.cli.commands import (
     completion,
     explain,
-    import_kueue,
+    importing,
     plan,
     queue,
     replay,
@@ -45,7 +45,7 @@ _COMMANDS = (
     simulate,
     simulate_trace,
     replay,
-    import_kueue,
+    importing,
     usage,
     completion,
     ui,

@@ -1,57 +1,31 @@
-"""Everything that Kueue's objects become, as YAML that `kubectl apply` takes."""
+"""Everything that Kueue's objects become."""
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
-import yaml
-from pydantic import ValidationError
-
-from plimsoll.api.kinds import KIND_BY_NAME
-from plimsoll.api.refusal_text import refusals
-from plimsoll.cli.kueue.capacity import Key, quotas_of, shares, with_gpus
-from plimsoll.cli.kueue.given import Given, given
-from plimsoll.cli.kueue.gpu_types import Counted, GpuTypes
-from plimsoll.cli.kueue.notes import Note, note, title
-from plimsoll.cli.kueue.objects import ClusterQueue, LocalQueue
-from plimsoll.cli.kueue.policies import local_queue_notes, policy_notes
-from plimsoll.cli.kueue.pools import gpu_pool, overlap_notes, pool_notes
-from plimsoll.cli.kueue.priorities import priority_class, priority_note
-from plimsoll.cli.kueue.queues import access_notes, job_queue, weights
-from plimsoll.cli.kueue.tree import Member, tree
-from plimsoll.naming import one_line
+from plimsoll.cli.importing.imported import Document, Imported, valid
+from plimsoll.cli.importing.kueue.capacity import Key, quotas_of, shares, with_gpus
+from plimsoll.cli.importing.kueue.given import Given, given
+from plimsoll.cli.importing.kueue.gpu_types import Counted, GpuTypes
+from plimsoll.cli.importing.kueue.objects import ClusterQueue, LocalQueue
+from plimsoll.cli.importing.kueue.policies import local_queue_notes, policy_notes
+from plimsoll.cli.importing.kueue.pools import gpu_pool, overlap_notes, pool_notes
+from plimsoll.cli.importing.kueue.priorities import priority_class, priority_note
+from plimsoll.cli.importing.kueue.queues import access_notes, job_queue, weights
+from plimsoll.cli.importing.kueue.tree import Member, tree
+from plimsoll.cli.importing.notes import Note, note, title
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 
-Raw = dict[str, Any]
-_HEAD: Final = "Made from Kueue's objects by: plimsoll import kueue"
-_LEFT: Final = "Not carried over, one a line: object: field: why, and what to do"
-_ALL: Final = "Everything was carried over."
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """Manifests, each with a comment or "", and what was not carried over."""
-
-    documents: tuple[tuple[str, Raw], ...]
-    notes: tuple[Note, ...]
-
-    @property
-    def text(self) -> str:
-        """As YAML, with the notes at its head."""
-        head = [_HEAD, "", *([_LEFT, *map(str, self.notes)] if self.notes else [_ALL])]
-        parts = ["".join(f"# {line}".rstrip() + "\n" for line in head)]
-        for comment, raw in self.documents:
-            parts += ["---\n", f"# {comment}\n" if comment else "", _yaml(raw)]
-        return "".join(parts)
+_WHOSE: Final = "Kueue"
 
 
 def imported(options: argparse.Namespace) -> Imported:
     """What the objects that the options name become. Raises BadInput."""
     objects, notes = given(options)
     found = converted(objects, dict(options.gpu_type or ()))
-    return Imported(found.documents, (*notes, *found.notes))
+    return Imported(found.documents, (*notes, *found.notes), _WHOSE)
 
 
 def converted(objects: Given, gpu_types: Mapping[str, str]) -> Imported:
@@ -66,8 +40,8 @@ def converted(objects: Given, gpu_types: Mapping[str, str]) -> Imported:
     pools, of_pools = _pools(objects, counted)
     classes, of_classes = _classes(objects)
     said = (*trunk.notes, *queue_notes, *of_pools, *of_classes)
-    kept, refused = _valid([*pools, *classes, *queues])
-    return Imported(tuple(kept), (*said, *refused))
+    kept, refused = valid([*pools, *classes, *queues])
+    return Imported(tuple(kept), (*said, *refused), _WHOSE)
 
 
 def _without_gpus(members: Sequence[Member], planned: Sequence[Member]) -> Iterator[Note]:
@@ -88,7 +62,7 @@ def _counted(key: Key, objects: Given, types: GpuTypes) -> Counted:
 
 def _queues(
     objects: Given, members: Sequence[Member], counted: Mapping[Key, Counted]
-) -> tuple[list[tuple[str, Raw]], list[Note]]:
+) -> tuple[list[Document], list[Note]]:
     users: defaultdict[str, list[LocalQueue]] = defaultdict(list)
     notes: list[Note] = []
     planned = {each.name for each in members}
@@ -102,7 +76,7 @@ def _queues(
     weight, of_weights = weights(members)
     notes += of_weights
     share = shares(members, counted)
-    documents: list[tuple[str, Raw]] = []
+    documents: list[Document] = []
     for member in members:
         is_queue = isinstance(member.source, ClusterQueue)
         those = users[member.name] if is_queue else []
@@ -169,10 +143,8 @@ def _same_type_notes(member: Member, counted: Mapping[Key, Counted]) -> Iterator
             )
 
 
-def _pools(
-    objects: Given, counted: Mapping[Key, Counted]
-) -> tuple[list[tuple[str, Raw]], list[Note]]:
-    documents: list[tuple[str, Raw]] = []
+def _pools(objects: Given, counted: Mapping[Key, Counted]) -> tuple[list[Document], list[Note]]:
+    documents: list[Document] = []
     notes: list[Note] = []
     of_flavor = {key[0]: each for key, each in sorted(counted.items(), reverse=True)}
     made = [each for name, each in objects.flavors.items() if name in of_flavor]
@@ -191,7 +163,7 @@ def _pools(
     return documents, notes
 
 
-def _classes(objects: Given) -> tuple[list[tuple[str, Raw]], list[Note]]:
+def _classes(objects: Given) -> tuple[list[Document], list[Note]]:
     notes = {
         each.metadata.name: priority_note(each, objects.priority_classes)
         for each in objects.priorities
@@ -202,26 +174,3 @@ def _classes(objects: Given) -> tuple[list[tuple[str, Raw]], list[Note]]:
         if notes[each.metadata.name] is None and each.metadata.name not in objects.priority_classes
     ]
     return made, [each for each in notes.values() if each is not None]
-
-
-def _valid(
-    documents: Iterable[tuple[str, Raw]],
-) -> tuple[list[tuple[str, Raw]], list[Note]]:
-    """The manifests that the API accepts, and why others are left out."""
-    kept: list[tuple[str, Raw]] = []
-    notes: list[Note] = []
-    for comment, raw in documents:
-        kind = KIND_BY_NAME.get(raw["kind"])
-        try:
-            if kind is not None:
-                kind.model_validate(raw)
-        except ValidationError as error:
-            name = f"{raw['kind']} {raw['metadata']['name']}"
-            notes += [Note(name, f"left out: {each}") for each in refusals(error)]
-        else:
-            kept.append((one_line(f"From {comment}"), raw))
-    return kept, notes
-
-
-def _yaml(raw: Raw) -> str:
-    return yaml.safe_dump(raw, sort_keys=False, width=100)

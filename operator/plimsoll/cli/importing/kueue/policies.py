@@ -5,13 +5,13 @@ What Kueue may be told to do and Plimsoll does anyway is no loss and not mention
 
 from collections.abc import Iterator, Mapping
 
-from plimsoll.cli.kueue.notes import Note, note
-from plimsoll.cli.kueue.objects import (
+from plimsoll.cli.importing.kueue.objects import (
     ClusterQueue,
     ClusterQueueSpec,
     LocalQueue,
     Preemption,
 )
+from plimsoll.cli.importing.notes import Note, note
 
 
 def policy_notes(queue: ClusterQueue, gpu_flavors: int) -> list[Note]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from plimsoll.cli.kueue.given import Given, is_name
-from plimsoll.cli.kueue.notes import Note, note
-from plimsoll.cli.kueue.objects import ClusterQueue, Cohort, ResourceGroup
+from plimsoll.cli.importing.given import is_name
+from plimsoll.cli.importing.kueue.given import Given
+from plimsoll.cli.importing.kueue.objects import ClusterQueue, Cohort, ResourceGroup
+from plimsoll.cli.importing.notes import Note, note
 
 _PREFIX: Final = "cohort-"
 

@@ -1,7 +1,7 @@
-"""List Kueue's objects once, and the nodes and PriorityClasses that they are compared with."""
+"""List the objects of an API group once, and those that they are compared with."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -9,8 +9,6 @@ from plimsoll.errors import Forbidden, NotFound
 from plimsoll.kube.http.client import KubeClient
 from plimsoll.kube.http.credentials import Endpoint
 from plimsoll.kube.http.resources import (
-    NODES,
-    PRIORITY_CLASSES,
     ApiPath,
     Resource,
     group_version,
@@ -20,7 +18,6 @@ from plimsoll.kube.objects.discovery import ServedKinds
 from plimsoll.kube.objects.objects import Wire
 
 Raw = dict[str, Any]
-_CORE: Final = ((NODES, "Node"), (PRIORITY_CLASSES, "PriorityClass"))
 
 
 class _Version(Wire, frozen=True):
@@ -31,35 +28,47 @@ class _Group(Wire, frozen=True):
     versions: tuple[_Version, ...] = ()
 
 
-class KueueListing(msgspec.Struct, frozen=True):
+class Group(msgspec.Struct, frozen=True):
+    """The kinds of an API group, and its versions, the preferred one first."""
+
+    name: str
+    versions: Sequence[str]
+    kinds: Sequence[str]
+
+
+class Listing(msgspec.Struct, frozen=True):
     """What was found, and what is missing for lack of a right or of a CustomResourceDefinition."""
 
     manifests: tuple[Raw, ...]
     missing: tuple[str, ...]
 
 
-async def listed_kueue(
-    server: Endpoint, group: str, versions: Sequence[str], kinds: Sequence[str]
-) -> KueueListing:
-    """All objects of these kinds, in the first of the versions that is served. Raises ApiError."""
+async def listed(server: Endpoint, group: Group, core: Mapping[str, Resource]) -> Listing:
+    """All objects of a group, in the first of its versions that is served, and of kinds in core.
+
+    Raises ApiError.
+    """
     async with KubeClient.to(server, may_write=lambda: False) as client:
-        version = await _served(client, group, versions)
-        known = await client.get(group_version(group, version), ServedKinds)
+        version = await _served(client, group.name, group.versions)
+        known = await client.get(group_version(group.name, version), ServedKinds)
         plurals = {each.kind: each.name for each in known.resources if "/" not in each.name}
-        if plurals.keys().isdisjoint(kinds):
-            raise NotFound(f"{group}/{version} has none of its kinds")
+        here = f"{group.name}/{version}"
+        if plurals.keys().isdisjoint(group.kinds):
+            raise NotFound(f"{here} has none of its kinds")
         found: list[Raw] = []
-        for kind in kinds:
+        for kind in group.kinds:
             if kind in plurals:
-                resource = Resource(group, version, plurals[kind])
+                resource = Resource(group.name, version, plurals[kind])
                 found += await _manifests(client, resource, kind)
-        missing = [f"{kind}: {group}/{version} has no such kind" for kind in kinds - plurals.keys()]
-        for resource, kind in _CORE:
+        missing = [
+            f"{kind}: {here} has no such kind" for kind in group.kinds if kind not in plurals
+        ]
+        for kind, resource in core.items():
             try:
                 found += await _manifests(client, resource, kind)
             except Forbidden as error:
                 missing.append(f"{kind}: {error.message}")
-    return KueueListing(tuple(found), tuple(missing))
+    return Listing(tuple(found), tuple(missing))
 
 
 async def _served(client: KubeClient, group: str, versions: Sequence[str]) -> str:

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.values.quantities import quantity_text
-from plimsoll.cli.kueue.capacity import Share
-from plimsoll.cli.kueue.notes import Note, note
-from plimsoll.cli.kueue.objects import ClusterQueue, LocalQueue
-from plimsoll.cli.kueue.tree import Member
+from plimsoll.cli.importing.kueue.capacity import Share
+from plimsoll.cli.importing.kueue.objects import ClusterQueue, LocalQueue
+from plimsoll.cli.importing.kueue.tree import Member
+from plimsoll.cli.importing.notes import Note, note
 from plimsoll.kube.objects.objects import LabelSelector
 from plimsoll.observe.queue_access import DEFAULT_QUEUE, NAMESPACE_NAME
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from plimsoll.cli.kueue.notes import Note, note
-from plimsoll.cli.kueue.objects import WorkloadPriorityClass
+from plimsoll.cli.importing.kueue.objects import WorkloadPriorityClass
+from plimsoll.cli.importing.notes import Note, note
 
 Raw = dict[str, Any]
 _HIGHEST: Final = 1_000_000_000

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.gpu_pool import MAX_TOPOLOGY_KEYS
-from plimsoll.cli.kueue.gpu_types import Counted
-from plimsoll.cli.kueue.notes import Note, note
-from plimsoll.cli.kueue.objects import ResourceFlavor, Topology
+from plimsoll.cli.importing.kueue.gpu_types import Counted
+from plimsoll.cli.importing.kueue.objects import ResourceFlavor, Topology
+from plimsoll.cli.importing.notes import Note, note
 from plimsoll.kube.objects.objects import Labels
 
 Raw = dict[str, Any]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from plimsoll.cli.kueue.gpu_types import Counted
-from plimsoll.cli.kueue.objects import ClusterQueue, ResourceQuota
-from plimsoll.cli.kueue.tree import Member
+from plimsoll.cli.importing.kueue.gpu_types import Counted
+from plimsoll.cli.importing.kueue.objects import ClusterQueue, ResourceQuota
+from plimsoll.cli.importing.kueue.tree import Member
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 
 Key = tuple[str, str]

@@ -76,7 +76,7 @@ def _gpu_type(text: str) -> tuple[str, str]:
 def run(options: argparse.Namespace) -> int:
     """Print the manifests and return the exit status. Raises BadInput."""
     # The models take a second to import; --help should not wait for them.
-    from plimsoll.cli.kueue.imported import imported  # noqa: PLC0415
+    from plimsoll.cli.importing.kueue.imported import imported  # noqa: PLC0415
 
     found = imported(options)
     sys.stdout.write(found.text)

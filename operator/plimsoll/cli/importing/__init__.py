@@ -1,0 +1,1 @@
+"""What others' objects become, as manifests for `kubectl apply`."""
