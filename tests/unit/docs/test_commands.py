@@ -11,7 +11,7 @@ from support.project.pages import ROOT, pages
 BLOCK = re.compile(r"^ *```console\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^    (plimsoll .*)$", re.MULTILINE)
 COMMAND = re.compile(
-    r"(?:^|\$ |&& |\| )(?:kubectl )?plimsoll ((?:[a-z][a-z-]*)(?: kueue)?)([^|#>]*)"
+    r"(?:^|\$ |&& |\| )(?:kubectl )?plimsoll ((?:[a-z][a-z-]*)(?: kueue| karpenter)?)([^|#>]*)"
 )
 
 

@@ -1,14 +1,15 @@
-"""The command `plimsoll import kueue` and its options."""
+"""The commands `plimsoll import kueue` and `plimsoll import karpenter`, and their options."""
 
 import argparse
 import re
 import sys
 
 NAME = "import"
-ABOUT = "turn another scheduler's queues into Plimsoll's"
+ABOUT = "turn Kueue's queues or Karpenter's NodePools into Plimsoll's objects"
 EXAMPLE = "kueue >queues.yaml"
 _KUEUE = "turn Kueue's queues and flavors into JobQueues and GPUPools"
-_MORE = """\
+_KARPENTER = "turn Karpenter's NodePools into GPUPools that buy their nodes from Karpenter"
+_OF_KUEUE = """\
 Reads ClusterQueues, Cohorts, LocalQueues, ResourceFlavors, Topologies and
 WorkloadPriorityClasses (kueue.x-k8s.io/v1beta2 or v1beta1), and prints
 JobQueues, GPUPools and PriorityClasses as YAML for kubectl apply. What cannot
@@ -33,27 +34,42 @@ exit status:
   0 if there is something to apply, even if not all was carried over;
   2 if the files, options or cluster cannot be used, or nothing is carried over.
 """
+_OF_KARPENTER = """\
+Reads NodePools (karpenter.sh/v1), and prints a GPUPool for each instance type,
+zone and capacity type that they allow, as YAML for kubectl apply. What cannot
+be carried over is listed at the head of the YAML and on standard error, with
+what to do. Nothing is written or changed: the NodePools stay as they are.
+
+Which GPUs an instance type has is known of those of AWS and Azure, and of the
+instance types of your nodes; --gpu-type says it of others.
+
+Without -f, the cluster of your kubeconfig is read, as with kubectl; you need
+the right to list NodePools and Nodes. PATH is a file of manifests, a folder of
+such files, or - for standard input; Nodes among them say which GPUs they have.
+
+examples:
+  plimsoll import karpenter >pools.yaml
+      what your cluster's NodePools become
+
+  kubectl get nodepools,nodes -o json | plimsoll import karpenter -f -
+
+  plimsoll import karpenter -f nodepools/ --gpu-type bigbox.8=NVIDIA-H200:8
+      say which GPUs an instance type has
+
+exit status:
+  0 if there is something to apply, even if not all was carried over;
+  2 if the files, options or cluster cannot be used, or nothing is carried over.
+"""
 _TYPE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_MOST_GPUS = 1024
+_Verbatim = argparse.RawDescriptionHelpFormatter
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
-    """Add the schedulers and their options to the parser."""
-    sources = parser.add_subparsers(title="schedulers", metavar="SCHEDULER", required=True)
-    kueue = sources.add_parser(
-        "kueue",
-        help=_KUEUE,
-        description=f"{_KUEUE[0].upper()}{_KUEUE[1:]}.",
-        epilog=_MORE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    kueue.add_argument(
-        "-f",
-        "--filename",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help="manifests of Kueue's objects, and of Nodes, instead of a cluster",
-    )
+    """Add those whose objects are read, and their options, to the parser."""
+    sources = parser.add_subparsers(title="sources", metavar="SOURCE", required=True)
+    kueue = sources.add_parser("kueue", help=_KUEUE, formatter_class=_Verbatim)
+    _describe(kueue, _KUEUE, _OF_KUEUE, "Kueue's objects, and of Nodes")
     kueue.add_argument(
         "--gpu-type",
         metavar="FLAVOR=TYPE",
@@ -61,8 +77,32 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="the GPU type of a flavor's nodes, by its product label",
     )
-    kueue.add_argument("--kubeconfig", metavar="FILE", help="kubeconfig file to use")
-    kueue.add_argument("--context", metavar="NAME", help="kubeconfig context to use")
+    kueue.set_defaults(source="kueue")
+    pools = sources.add_parser("karpenter", help=_KARPENTER, formatter_class=_Verbatim)
+    _describe(pools, _KARPENTER, _OF_KARPENTER, "NodePools and Nodes")
+    pools.add_argument(
+        "--gpu-type",
+        metavar="INSTANCE=TYPE:COUNT",
+        type=_machine,
+        action="append",
+        help="the GPUs of an instance type",
+    )
+    pools.set_defaults(source="karpenter")
+
+
+def _describe(parser: argparse.ArgumentParser, about: str, more: str, manifests: str) -> None:
+    """What it is for, and where it reads."""
+    parser.description, parser.epilog = f"{about[0].upper()}{about[1:]}.", more
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help=f"manifests of {manifests}, instead of a cluster",
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE", help="kubeconfig file to use")
+    parser.add_argument("--context", metavar="NAME", help="kubeconfig context to use")
 
 
 def _gpu_type(text: str) -> tuple[str, str]:
@@ -73,12 +113,25 @@ def _gpu_type(text: str) -> tuple[str, str]:
     return flavor, kind
 
 
+def _machine(text: str) -> tuple[str, str, int]:
+    instance, _, gpus = text.partition("=")
+    kind, _, count = gpus.rpartition(":")
+    is_count = count.isascii() and count.isdigit() and 1 <= int(count) <= _MOST_GPUS
+    if not instance or not _TYPE.fullmatch(kind) or not is_count:
+        example = "such as p5.48xlarge=NVIDIA-H100-80GB-HBM3:8"
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not of the form INSTANCE=TYPE:COUNT, {example}"
+        )
+    return instance, kind, int(count)
+
+
 def run(options: argparse.Namespace) -> int:
     """Print the manifests and return the exit status. Raises BadInput."""
     # The models take a second to import; --help should not wait for them.
-    from plimsoll.cli.importing.kueue.imported import imported  # noqa: PLC0415
+    from plimsoll.cli.importing.karpenter.imported import of_node_pools  # noqa: PLC0415
+    from plimsoll.cli.importing.kueue.imported import of_queues  # noqa: PLC0415
 
-    found = imported(options)
+    found = of_queues(options) if options.source == "kueue" else of_node_pools(options)
     sys.stdout.write(found.text)
     sys.stderr.write("".join(f"plimsoll: {each}\n" for each in found.notes))
     return 0 if found.documents else 2

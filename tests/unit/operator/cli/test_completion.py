@@ -28,7 +28,7 @@ def completed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str
         (["sim"], ["simulate", "simulate-trace"]),
         (["top", ""], ["jobs", "nodes"]),
         (["top", "n"], ["nodes"]),
-        (["import", ""], ["kueue"]),
+        (["import", ""], ["kueue", "karpenter"]),
         (["import", "kueue", "--ku"], ["--kubeconfig"]),
         (["top", "jobs", "--output", "j"], ["json"]),
         (["top", "jobs", "--output=c"], ["--output=csv"]),

@@ -21,7 +21,7 @@ from plimsoll.observe.nodes.gpus import is_gpu_resource
 _WHOSE: Final = "Kueue"
 
 
-def imported(options: argparse.Namespace) -> Imported:
+def of_queues(options: argparse.Namespace) -> Imported:
     """What the objects that the options name become. Raises BadInput."""
     objects, notes = given(options)
     found = converted(objects, dict(options.gpu_type or ()))
