@@ -30,7 +30,7 @@ class NodeRequirement(ApiModel):
 
     key: LabelKey
     """Label, such as `node.kubernetes.io/instance-type`."""
-    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"]
     """How its value is compared."""
     values: Annotated[tuple[_Text, ...], Field(max_length=64), ATOMIC] = ()
     """Values."""

@@ -141,7 +141,7 @@ def test_instance_types_of_families_are_those_that_all_requirements_allow(
         a_node_pool(
             is_one_of(FAMILY, "p5", "g6", "g5"),
             {"key": FAMILY, "operator": "NotIn", "values": ["g5"]},
-            {"key": GPU_COUNT, "operator": "Gt", "values": ["4"]},
+            {"key": GPU_COUNT, "operator": "Gte", "values": ["8"]},
         )
     )
     assert sorted(found.pools) == ["gpu-g6-48xlarge", "gpu-p5-48xlarge"]
