@@ -110,12 +110,11 @@ def _envoy_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
         )
     )
     where = joined(f'envoy_cluster_name=~"{clusters}"', scope.matchers)
-    none_healthy, overflow, failed, retried = (
-        _increase(f"{each}{{{where}}}", scope)
-        for each in (*_ENVOY_UNSERVED, _ENVOY_FAILED, _ENVOY_RETRIED)
+    none_healthy, overflow, failed = (
+        _increase(f"{each}{{{where}}}", scope) for each in (*_ENVOY_UNSERVED, _ENVOY_FAILED)
     )
     # Some proxies are set to write few statistics, the first two perhaps.
-    refused = f"(sum(clamp_min({failed} - {retried}, 0)) or 0 * sum({none_healthy}))"
+    refused = f"(sum({_first_attempts(where, scope)}) or 0 * sum({none_healthy}))"
     yield marked(Measure.UNSERVED, f"sum({none_healthy}) + sum({overflow}) + {refused}")
     queue, growth = (
         f"sum({_scraped_once(f'{function}({_ENVOY_PENDING}{{{where}}}[{scope.window}])')})"
@@ -124,6 +123,21 @@ def _envoy_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
     held = f"((sum({failed}) > bool 0) or 0 * {queue})"
     yield marked(Measure.FRONT_QUEUE, f"{queue} + {held}")
     yield marked(Measure.FRONT_GROWTH, growth)
+
+
+def _first_attempts(where: str, scope: Scope) -> str:
+    """How fast requests came for which no connection has come about, at each gateway.
+
+    Failed attempts without further ones are the requests that wait to be tried again, or have been
+    given up. It is the difference of two moments: rates of both counters would be extrapolated
+    differently, and further attempts are many.
+    """
+    now, before = (
+        f"({_ENVOY_FAILED}{{{where}}}{when} - {_ENVOY_RETRIED}{{{where}}}{when})"
+        for when in ("", f" offset {scope.window}")
+    )
+    new = f"({now} unless {before}) and {_was_scraped(scope)}"
+    return _scraped_once(f"clamp_min({now} - {before} or {new}, 0) / {scope.window_seconds}")
 
 
 def _istio_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
@@ -149,9 +163,13 @@ def _increase(series: str, scope: Scope) -> str:
     """How fast a counter grows at each gateway; one that is new grew from nothing."""
     window = scope.window
     is_new = f"{series} unless {series} offset {window}"
-    was_scraped = f"on (job, instance) (max by (job, instance) (up offset {window}) == 1)"
-    new = f"(({is_new}) and {was_scraped}) / {scope.window_seconds}"
+    new = f"(({is_new}) and {_was_scraped(scope)}) / {scope.window_seconds}"
     return _scraped_once(f"{new} or rate({series}[{window}])")
+
+
+def _was_scraped(scope: Scope) -> str:
+    """Those whose gateway was scraped as long ago as the window is."""
+    return f"on (job, instance) (max by (job, instance) (up offset {scope.window}) == 1)"
 
 
 def _scraped_once(expression: str) -> str:
