@@ -25,8 +25,8 @@ from plimsoll_placement.model import Job, Node, NodeName, Placements
 from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 
-_LIMITS: Final = frozenset({Reason.QUEUE_LIMIT, Reason.POWER_BUDGET})
-"""Why jobs wait that would wait with more GPUs as well."""
+_LIMITS: Final = frozenset({Reason.QUEUE_LIMIT, Reason.POWER_BUDGET, Reason.WAITING_FOR_SPOT})
+"""Why jobs wait that would wait with more GPUs as well, or want none but those of spot nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,8 @@ def waits_for_nodes(
 ) -> bool:
     """Whether some job would start if it had GPUs; what was `found` to be bought is for such jobs.
 
-    Others wait for a limit, or fit on no node that is there: nodes that they cannot use go.
+    Others wait for a limit or for spot, or fit on no node that is there: nodes that they cannot use
+    go.
     """
     limited = {hold.job for hold in holds if hold.inadmissible or hold.reason in _LIMITS}
     others = limited - found.waiting.keys()

@@ -8,8 +8,10 @@ import pytest
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Migrate, Plan, Preempt
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.plan.validation import settled
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.buying.purchases import Purchases, waits_for_nodes
 from plimsoll.planning.spot.deadlines import SpotRules, SpotRulesMaker
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
@@ -187,17 +189,30 @@ def test_what_it_says_does_not_change_as_time_passes() -> None:
     assert f"until {latest:%Y-%m-%d %H:%M} UTC" in str(said[0])
 
 
+def planned(snapshot: Snapshot, *, effort_seconds: float = 0) -> PlanResult:
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    effort = Effort(deterministic_seconds=effort_seconds)
+    return PlanResult(plan_input, solve_lean(plan_input.problem, effort))
+
+
 def plan(*manifests: Manifest, effort_seconds: float = 0) -> Plan:
     snapshot = seen(*manifests)
-    plan_input = plan_input_of(snapshot, ProblemBuilder())
-    solution = solve_lean(plan_input.problem, Effort(deterministic_seconds=effort_seconds))
-    return plan_of(snapshot, PlanResult(plan_input, solution))
+    return plan_of(snapshot, planned(snapshot, effort_seconds=effort_seconds))
 
 
 def test_the_plan_lets_it_wait_and_says_for_what() -> None:
     [hold] = plan(STEADY_NODE, ECONOMY, spot_pool(), steady_pool(), job(24)).holds
     assert (hold.reason, hold.inadmissible) == (Reason.WAITING_FOR_SPOT, False)
     assert hold.message.startswith("waits for spot capacity")
+
+
+def test_who_waits_for_spot_keeps_no_node_and_no_trade_from_others() -> None:
+    snapshot = seen(STEADY_NODE, ECONOMY, spot_pool(), steady_pool(), job(24))
+    result = planned(snapshot)
+    holds, after = plan_of(snapshot, result).holds, settled(result)
+    assert not waits_for_nodes(snapshot, after, holds, Purchases())
+    (on_order,) = ({hold.job: ()} for hold in holds)
+    assert waits_for_nodes(snapshot, after, holds, Purchases(waiting=on_order))
 
 
 def test_the_plan_moves_it_back_to_spot() -> None:
