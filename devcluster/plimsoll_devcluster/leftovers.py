@@ -30,6 +30,9 @@ WORKLOADS = (
     ("/apis/batch/v1", "jobs"),
     ("/apis/scheduling.k8s.io/v1alpha2", "podgroups"),
 )
+APPS = "/apis/apps/v1"
+KEEPERS = ("deployments", "replicasets", "statefulsets", "daemonsets")
+"""Kinds that make pods anew which go, the outermost first."""
 EMPTY_SECONDS = 30
 
 
@@ -71,6 +74,9 @@ def remove_namespace(api: ApiServer, namespace: str) -> None:
             api.delete_all(f"{group}/namespaces/{namespace}/{collection}")
     for collection in _our_collections(api, namespace=namespace):
         api.delete_all(collection)
+    if any(pod["metadata"].get("ownerReferences") for pod in api.items(pods)):
+        for keepers in KEEPERS:
+            api.delete_all(f"{APPS}/namespaces/{namespace}/{keepers}")
     api.delete_all(pods, grace_seconds=0)
     api.delete(f"/api/v1/namespaces/{namespace}")
     wait_until(

@@ -122,6 +122,7 @@ def waits(scene: Scene, job: Manifest, reason: str) -> bool:
     return scene.status(job).get("reason") == reason and not scene.pods_of(job)
 
 
+@pytest.mark.slow
 def test_whatever_the_last_write_was_the_next_life_goes_on_from_there(
     scene: Scene, mortal: Mortal
 ) -> None:

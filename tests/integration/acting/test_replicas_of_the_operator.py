@@ -91,6 +91,7 @@ def written(operator: OperatorProcess) -> float:
     return sum(operator.metric("plimsoll_api_writes_total", resource=each) for each in ours)
 
 
+@pytest.mark.slow
 def test_a_leader_that_was_stopped_for_a_while_writes_nothing_any_more(
     scene: Scene, stand_in: OperatorProcess
 ) -> None:

@@ -204,6 +204,7 @@ def test_no_token_is_logged(scene: Scene) -> None:
     assert wrong not in log
 
 
+@pytest.mark.slow
 def test_a_job_that_states_nothing_runs_and_learns_how_fast_it_is(
     scene: Scene, tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ def real_operator(
         yield process
 
 
+@pytest.mark.slow
 def test_default_limits_come_back_when_the_operator_dies_and_the_cap_when_it_is_back(
     agent: AgentProcess, gpus: FakeGpus, real_operator: OperatorProcess
 ) -> None:

@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+
 from plimsoll_devcluster.processes.prometheus_server import PrometheusServer
 from plimsoll_devcluster.programs.prometheus_program import find_prometheus
 from plimsoll_devcluster.waiting import wait_until
@@ -31,6 +33,7 @@ def raised(prometheus: PrometheusServer) -> set[str]:
     return {each["labels"]["alertname"] for each in prometheus.ask("alerts")["alerts"]}
 
 
+@pytest.mark.slow
 def test_each_panel_of_agents_shows_something_and_the_alerts_come_when_they_must(
     agent: AgentProcess, gpus: FakeGpus, operator_lease: Operator
 ) -> None:

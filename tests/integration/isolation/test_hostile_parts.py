@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+import pytest
 from aiohttp import web
 
 from plimsoll.kube.http.credentials import endpoint
@@ -23,6 +24,7 @@ from support.servers.gpu_exporter import gpu_exporter
 NO_XIDS = ("7" * 5000, "٧٩", "²", "-79", "79.0", "NaN", "")
 
 
+@pytest.mark.slow
 def test_labels_that_are_no_xids_harm_nobody(
     control_plane: Cluster, api: ApiServer, namespace: str
 ) -> None:

@@ -189,6 +189,7 @@ def acting(prometheus: PrometheusServer) -> set[str]:
     return {name for name, rule in rules(prometheus).items() if rule["state"] != "inactive"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("autoscaler")
 def test_what_is_shown_and_alerted_on_is_what_the_operator_reports(
     scene: Scene, watching: PrometheusServer

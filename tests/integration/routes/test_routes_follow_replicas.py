@@ -60,6 +60,7 @@ def test_what_somebody_else_has_set_is_set_right(scene: Scene) -> None:
     until_weights(scene, {"big": 100, "small": 35})
 
 
+@pytest.mark.slow
 def test_a_route_that_does_not_ask_keeps_its_weights(scene: Scene, api: ApiServer) -> None:
     create(scene, a_route(EQUAL, of=None))
     asking = a_route(EQUAL, backends=BACKENDS)

@@ -32,6 +32,7 @@ def operator(control_plane: Cluster, prometheus_program: Path) -> Iterator[Opera
             assert process.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_dirty_grid_has_work_go_where_it_takes_less_energy(
     api: ApiServer, namespace: str, operator: OperatorProcess
 ) -> None:

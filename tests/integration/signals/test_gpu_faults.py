@@ -95,6 +95,7 @@ def test_a_node_is_left_when_its_gpu_breaks_and_stays_so_without_prometheus(
         assert operator.stop() == 0
 
 
+@pytest.mark.slow
 def test_with_the_wrong_password_nothing_is_done_and_the_log_says_why(
     control_plane: Cluster,
     api: ApiServer,

@@ -164,6 +164,7 @@ def test_without_preempt_workers_are_taken_but_no_job_is_stopped(
         assert "Evicted" not in {event["reason"] for event in scene.all_events(job)}
 
 
+@pytest.mark.slow
 def test_without_a_measurement_nothing_moves_and_it_is_reported(
     scene: Scene, gpus: CappedGpus
 ) -> None:

@@ -31,6 +31,7 @@ def test_outside_of_plimsoll_nothing_is_asked_for() -> None:
         assert job.notice is None
 
 
+@pytest.mark.slow
 def test_an_operator_that_cannot_be_reached_does_not_hold_up_training() -> None:
     begun = time.monotonic()
     with plimsoll_worker.attach(environment=NOWHERE) as job:
@@ -41,6 +42,7 @@ def test_an_operator_that_cannot_be_reached_does_not_hold_up_training() -> None:
     assert time.monotonic() - begun < 5
 
 
+@pytest.mark.slow
 def test_what_the_program_raises_goes_on_its_way() -> None:
     with (
         pytest.raises(ZeroDivisionError),

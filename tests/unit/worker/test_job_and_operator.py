@@ -285,6 +285,7 @@ def test_a_worker_that_saves_nothing_itself_acknowledges_when_it_stops(
         assert isinstance(working.exception(timeout=SECONDS), SystemExit)
 
 
+@pytest.mark.slow
 def test_a_job_is_asked_to_save_as_often_as_its_interval_says(tmp_path: Path) -> None:
     spec = a_training_job("train", checkpoint={"interval": "100ms"})
     with WorkerEndpoint(at(spec, "n-0")).served() as endpoint, attached(endpoint, tmp_path) as job:
@@ -303,6 +304,7 @@ def test_a_worker_finds_the_leader_again(endpoint: WorkerEndpoint, tmp_path: Pat
         heard(endpoint)
 
 
+@pytest.mark.slow
 def test_an_operator_that_comes_back_gets_every_report_anew(tmp_path: Path) -> None:
     first = WorkerEndpoint(JOB)
     with first.served():

@@ -149,6 +149,7 @@ def test_a_stand_in_that_is_suspended_stops_its_job_and_resumes_it(scene: Scene)
     scene.running(stand_in_of(job))
 
 
+@pytest.mark.slow
 def test_a_gang_moves_off_a_node_that_is_cordoned_and_drained(scene: Scene) -> None:
     scene.add_nodes(fake_node("a", gpus=2), fake_node("b", gpus=2))
     # KWOK ends no pod that is deleted, so its Job is not to wait for that.

@@ -161,6 +161,7 @@ def test_spot_that_is_short_is_replaced_by_what_is_on_demand(
     assert pool_events(scene, "spot", "NodeNotToBeHad")
 
 
+@pytest.mark.slow
 def test_no_more_is_spent_than_the_budget(scene: Scene, claims: NodeClaims) -> None:
     del claims
     first, second = (a_training_job(name, gpus=8) for name in ("first", "second"))

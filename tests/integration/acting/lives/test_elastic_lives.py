@@ -41,6 +41,7 @@ def tainted(scene: Scene, node: str, key: str) -> None:
     scene.node(node, {"spec": {"taints": [{"key": key, "effect": "NoSchedule"}]}})
 
 
+@pytest.mark.slow
 def test_it_grows_into_what_others_leave_and_shrinks_for_who_comes(trainer: Trainer) -> None:
     scene = trainer.scene
     scene.add_nodes(fake_node("node", gpus=4))

@@ -123,6 +123,7 @@ def test_where_there_are_too_few_for_all_the_next_pool_is_tried(
     until_nothing_is_requested(autoscaler)
 
 
+@pytest.mark.slow
 def test_no_more_is_spent_than_the_budget(scene: Scene, autoscaler: ClusterAutoscaler) -> None:
     first, second = (a_training_job(name, workers=2, gpus=8) for name in ("first", "second"))
     budget = a_policy(purchasing={"mostPerHour": "40"})

@@ -34,6 +34,7 @@ def nodes_of(pods: tuple[Manifest, ...]) -> list[str]:
     return [pod["spec"]["nodeName"] for pod in pods]
 
 
+@pytest.mark.slow
 def test_a_gang_leaves_the_node_of_its_straggler_and_does_no_step_twice(trainer: Trainer) -> None:
     scene = trainer.scene
     with_nodes(scene, "a", "b", "c", "d")

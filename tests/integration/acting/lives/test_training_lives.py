@@ -46,6 +46,7 @@ def test_a_job_completes_when_all_its_workers_have_succeeded(scene: Scene) -> No
     assert uids(scene.pods_of(job)) == uids([first, second]), "what it has printed can be read"
 
 
+@pytest.mark.slow
 def test_a_failed_worker_restarts_its_gang_after_growing_pauses_up_to_the_limit(
     scene: Scene,
 ) -> None:

@@ -54,6 +54,7 @@ def mended(scene: Scene, job: Manifest, template: Manifest) -> None:
     scene.edit(job, {"suspend": False, "workers": {"template": template}})
 
 
+@pytest.mark.slow
 def test_what_no_scheduler_binds_gives_its_place_to_somebody_else(scene: Scene) -> None:
     scene.add_nodes(fake_node("node", gpus=1))
     scene.apply(an_impatient_policy())
@@ -122,6 +123,7 @@ def test_replicas_that_serve_stay_when_another_never_does(scene: Scene) -> None:
     assert uids(scene.pods_of(serve)) == uids([good])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lifted", [True, False])
 def test_a_gate_of_the_users_own_is_waited_for_but_not_for_ever(
     scene: Scene, *, lifted: bool

@@ -104,6 +104,7 @@ def test_a_forged_token_of_a_worker_is_refused_when_the_api_server_was_asked(
     assert endpoint.said() is None
 
 
+@pytest.mark.slow
 def test_a_connection_on_which_headers_come_byte_by_byte_is_closed_in_time(
     endpoint: WorkerEndpoint,
 ) -> None:
@@ -126,11 +127,13 @@ def test_a_connection_on_which_headers_come_byte_by_byte_is_closed_in_time(
     assert refused("Too slow") == before + 1
 
 
+@pytest.mark.slow
 def test_a_connection_on_which_nothing_comes_is_closed_in_time(endpoint: WorkerEndpoint) -> None:
     with a_connection(endpoint) as silent:
         assert is_closed(silent)
 
 
+@pytest.mark.slow
 def test_a_worker_keeps_its_connection_for_longer_than_a_stranger(endpoint: WorkerEndpoint) -> None:
     kept = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=30)
     headers = {"Authorization": f"Bearer {endpoint.token()}"}

@@ -220,6 +220,7 @@ async def test_plans_wait_for_writes_but_not_for_those_that_hang() -> None:
         assert (writer.under_way(), writer.stuck()) == (0, writer.in_flight - is_reported)
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_report_is_stuck_once_it_fails_not_while_the_server_is_slow() -> None:
     now, fails, may_answer = 0.0, False, asyncio.Event()
@@ -246,6 +247,7 @@ async def test_a_report_is_stuck_once_it_fails_not_while_the_server_is_slow() ->
         assert writer.stuck() == {report.job.uid}
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_step_that_fails_again_and_again_is_stuck_until_it_is_done() -> None:
     now, fails = 0.0, True

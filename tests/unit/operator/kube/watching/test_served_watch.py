@@ -171,6 +171,7 @@ async def test_a_kind_that_comes_back_is_listed_anew() -> None:
         await until(lambda: world.names() == ["three"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [401, 403, 500, 503])
 def test_an_api_server_that_cannot_say_leaves_things_as_they_are(error: int) -> None:
     @asynchronous

@@ -52,6 +52,7 @@ def problems(watch: TargetWatch, namespace: str = "team") -> dict[str, str]:
     return {each.reference.name: each.problem for each in known}
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_however_often_jobs_change_it_is_seldom_seen_which_targets_there_are() -> None:
     looks = 0
@@ -93,6 +94,7 @@ async def test_one_acts_at_once_by_targets_that_answer() -> None:
         assert problems(watch) == {"a": ""}
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_thousand_targets_that_hang_delay_no_other_namespace() -> None:
     hanging = [named(f"t{n}", "hostile") for n in range(1000)]
@@ -110,6 +112,7 @@ async def test_a_thousand_targets_that_hang_delay_no_other_namespace() -> None:
     assert targets.most_under_way["hostile"] <= 2 * EACH_NAMESPACE
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_target_that_hangs_is_reported() -> None:
     async with (
@@ -123,6 +126,7 @@ async def test_a_target_that_hangs_is_reported() -> None:
         )
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_target_that_once_answered_stays_as_it_was_while_it_fails() -> None:
     async with serving_targets() as targets, watching(targets.server, [named("a")]) as watch:

@@ -212,6 +212,7 @@ async def test_sizes_that_nothing_comes_in_any_more_fade_with_the_window(
     scene.prometheus.close()
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_the_past_is_asked_for_once_and_only_by_who_leads(behaviour: Behaviour) -> None:
     scene, behaviour.body = Scene(behaviour), serving(5)
@@ -229,6 +230,7 @@ async def test_the_past_is_asked_for_once_and_only_by_who_leads(behaviour: Behav
     assert sum("/query_range" in path for path in behaviour.paths) == 1
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_service_that_sleeps_is_looked_at_more_often_than_one_that_serves(
     behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch

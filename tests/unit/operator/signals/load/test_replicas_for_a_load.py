@@ -68,6 +68,7 @@ def test_a_leap_that_nothing_announced_is_followed_at_the_next_look() -> None:
     assert served.look(250) >= 25
 
 
+@pytest.mark.slow
 def test_no_forecast_keeps_less_than_what_comes_now() -> None:
     """All that was learned says that nothing comes at night; now something does."""
     night = MONDAY + DAY
@@ -129,6 +130,7 @@ def test_a_gap_in_the_data_changes_nothing(gap: timedelta) -> None:
     assert max(after) <= 1.5 * before + 1
 
 
+@pytest.mark.slow
 def test_a_deploy_that_resets_all_counters_takes_no_replicas_away() -> None:
     """For some minutes only a part of the load is seen, and none at all of some looks."""
     load = noisy(100)
@@ -142,6 +144,7 @@ def test_a_deploy_that_resets_all_counters_takes_no_replicas_away() -> None:
     assert min(after) * EACH >= 100
 
 
+@pytest.mark.slow
 def test_a_restart_goes_on_with_the_same_replicas_and_account() -> None:
     load = noisy(100)
     served = a_served(load)
@@ -172,6 +175,7 @@ def test_the_share_is_kept_over_days_without_much_more_than_that_takes() -> None
     assert sum(held for _, held in lived) < 1.4 * total
 
 
+@pytest.mark.slow
 def test_a_fixed_quantile_is_kept() -> None:
     served = a_served(noisy(100), quantile="0.5")
     served.live(noisy(100), HOUR)
@@ -182,6 +186,7 @@ def test_a_fixed_quantile_is_kept() -> None:
     assert careful.wanted >= served.wanted
 
 
+@pytest.mark.slow
 def test_a_higher_objective_wants_more() -> None:
     wanted: list[int] = []
     for percent in ("90", "99.9"):
