@@ -15,6 +15,7 @@ from traffic.machine_program import container_with, volume
 
 PORT, STATISTICS_PORT = 8000, 9000
 _PORTS: Final = Ports(PORT, STATISTICS_PORT, admin=9001, host="0.0.0.0")  # noqa: S104 - in a pod
+_LISTENER: Final = f'envoy_http_conn_manager_prefix="{SERVING}"'
 
 
 def requests_come(window: str) -> str:
@@ -28,12 +29,10 @@ def requests_held(backend: str) -> str:
     return f"sum(envoy_http_downstream_rq_active{{{_LISTENER}}}) - {at_replicas}"
 
 
-_LISTENER: Final = f'envoy_http_conn_manager_prefix="{SERVING}"'
-
-
-def gateway_pod(name: str, backend: str, *, image: str, shared: Path) -> Manifest:
-    """Envoy as a pod that passes requests on to a Service of its namespace."""
-    front = Front({"/": backend}, {backend: (backend, PORT)})
+def gateway_pod(name: str, backend: Manifest, *, image: str, shared: Path) -> Manifest:
+    """Envoy as a pod that passes requests on to a Service, which is there."""
+    cluster = backend["metadata"]["name"]
+    front = Front({"/": cluster}, {cluster: (backend["spec"]["clusterIP"], PORT)})
     arguments = ["--config-yaml", json.dumps(envoy_config(front, _PORTS)), "--concurrency", "1"]
     container = container_with(find_envoy(), arguments, image=image, shared=shared)
     container["readinessProbe"] = {"tcpSocket": {"port": PORT}, "periodSeconds": 1}

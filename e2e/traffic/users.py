@@ -34,13 +34,10 @@ class Users:
     def __init__(self, scene: Scene, selector: Manifest, *, image: str, shared: Path) -> None:
         api = scene.api
         self._api, self._core = api, f"/api/v1/namespaces/{scene.namespace}"
-        services = (
-            _service(BACKEND, selector, PORT),
-            _service(GATEWAY, {"app": GATEWAY}, PORT, STATISTICS_PORT),
-        )
-        for service in services:
-            api.create(f"{self._core}/services", service)
-        gateway = gateway_pod(GATEWAY, BACKEND, image=image, shared=shared)
+        services = f"{self._core}/services"
+        backend = api.create(services, _service(BACKEND, selector, PORT))
+        api.create(services, _service(GATEWAY, {"app": GATEWAY}, PORT, STATISTICS_PORT))
+        gateway = gateway_pod(GATEWAY, backend, image=image, shared=shared)
         api.create(f"{self._core}/pods", gateway)
         api.create(f"{self._core}/pods", _client(image, f"http://{GATEWAY}:{PORT}"))
         for name in (GATEWAY, CLIENT):

@@ -29,7 +29,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What it passes on: by path, the name of a cluster; and each cluster's address, if any."""
+    """What it passes on: by path, the name of a cluster; and each cluster's IP address, if any."""
 
     routes: Mapping[str, str]
     clusters: Mapping[str, tuple[str, int] | None] = field(
@@ -85,8 +85,7 @@ def _cluster(name: str, at: tuple[str, int] | None) -> dict[str, Any]:
     endpoints = [] if at is None else [{"endpoint": {"address": _address(*at)}}]
     return {
         "name": name,
-        "type": "STATIC" if at is None else "STRICT_DNS",
-        "dns_lookup_family": "V4_ONLY",
+        "type": "STATIC",
         "connect_timeout": "2s",
         "circuit_breakers": {"thresholds": [{"max_retries": MANY, "max_pending_requests": MANY}]},
         "load_assignment": {
