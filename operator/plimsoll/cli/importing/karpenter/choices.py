@@ -1,7 +1,7 @@
 """Each instance type, zone and purchase option that a NodePool may buy, told apart."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,8 +31,10 @@ class Choice:
         return f"{self.instance_type}{where}, {CAPACITY_TYPES[self.capacity_type]}"
 
 
-def choices(pool: NodePool, machines: Mapping[str, Machine]) -> Iterator[Choice]:
-    """All of them, by names that say only what differs."""
+def choices(
+    pool: NodePool, machines: Mapping[str, Machine], taken: Container[str]
+) -> Iterator[Choice]:
+    """All of them, by names that say only what differs, and are not taken."""
     terms, zones = capacity_types(pool) or (_ON_DEMAND,), zones_of(pool) or ("",)
     for instance_type, machine in machines.items():
         for zone in zones:
@@ -41,7 +43,8 @@ def choices(pool: NodePool, machines: Mapping[str, Machine]) -> Iterator[Choice]
                 parts += [instance_type] if len(machines) > 1 else []
                 parts += [zone] if len(zones) > 1 else []
                 parts += [CAPACITY_TYPES[capacity_type]] if len(terms) > 1 else []
-                yield Choice(_name(parts), instance_type, machine, zone, capacity_type)
+                name = _name(parts, taken)
+                yield Choice(name, instance_type, machine, zone, capacity_type)
 
 
 def capacity_types(pool: NodePool) -> tuple[str, ...]:
@@ -65,6 +68,8 @@ def other_requirements(pool: NodePool, choice: Choice) -> Iterator[Requirement]:
     return (each for each in pool.requirements if each.key not in told)
 
 
-def _name(parts: list[str]) -> str:
+def _name(parts: Sequence[str], taken: Container[str]) -> str:
     name = re.sub("[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
-    return name if len(name) <= _LONGEST_NAME else shortened(name, _LONGEST_NAME)
+    if len(name) <= _LONGEST_NAME and name not in taken:
+        return name
+    return shortened("/".join(parts), _LONGEST_NAME)

@@ -54,9 +54,11 @@ def converted(
     machines = Machines(said, nodes)
     documents: list[Document] = []
     notes: list[Note] = []
+    taken: set[str] = set()
     for pool in pools:
         those = machines.of(pool)
-        made = [*choices(pool, those)]
+        made = [*choices(pool, those, taken)]
+        taken |= {each.name for each in made}
         notes += _unknown_notes(pool, machines.unknown(pool))
         if not those:
             notes += _without_gpus(pool, machines.unknown(pool))

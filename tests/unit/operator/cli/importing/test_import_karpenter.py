@@ -259,6 +259,17 @@ def test_long_names_are_shortened_and_stay_apart(imported: Importer) -> None:
     assert all(len(name) <= 50 for name in names)
 
 
+def test_pools_of_two_node_pools_have_names_of_their_own(imported: Importer) -> None:
+    of_two = a_node_pool(
+        is_one_of(INSTANCE_TYPE, P5), is_one_of(ZONE, "us-east-1a", "us-east-1b"), name="gpu"
+    )
+    of_one = a_node_pool(is_one_of(INSTANCE_TYPE, P5), name="gpu-us-east-1a")
+    found = imported(of_two, of_one).pools
+    assert len(found) == 3
+    assert {"gpu-us-east-1a", "gpu-us-east-1b"} <= found.keys()
+    assert {each["nodeSelector"]["plimsoll.dev/pool"] for each in found.values()} == found.keys()
+
+
 def test_a_malformed_pool_costs_itself(imported: Importer) -> None:
     wrong = a_node_pool(is_one_of(INSTANCE_TYPE, P5), name="wrong")
     wrong["spec"]["template"]["spec"]["requirements"][0]["values"] = P5
