@@ -10,9 +10,9 @@ SYSTEM_PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 
 	done)
 
 # How many processes the tests run in, each with a control plane of its own and so 1.5 GiB of memory.
-# Integration tests mostly wait, two thirds of the time and more, so these may be more than there are
-# cores. A given cluster stands only one test at a time.
-WORKERS ?= $(if $(PLIMSOLL_KUBECONFIG),0,5)
+# Integration tests mostly wait, so these may be more than there are cores: of the quick ones four keep
+# two cores busy, the slow ones wait longer. A given cluster stands only one test at a time.
+WORKERS ?= $(if $(PLIMSOLL_KUBECONFIG),0,$(if $(filter test-slow,$(MAKECMDGOALS)),5,4))
 
 # Unit tests mostly compute: on two cores a third process fills what waits there are.
 UNIT_WORKERS ?= 3
