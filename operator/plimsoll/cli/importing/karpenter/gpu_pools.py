@@ -28,7 +28,8 @@ _USUAL_AGE: Final = "720h"
 def gpu_pool(pool: NodePool, choice: Choice) -> Raw:
     """The manifest of one choice's pool."""
     machine, age = choice.machine, pool.spec.template.spec.expire_after or _USUAL_AGE
-    provisioning: Raw = {"max": most_nodes(pool, machine.gpus) or UNLIMITED}
+    most = most_nodes(pool, machine.gpus)
+    provisioning: Raw = {"max": UNLIMITED if most is None else most}
     provisioning |= {"maxAge": age} if age != _NEVER else {}
     provisioning |= {"cpu": machine.cpu} if machine.cpu else {}
     provisioning |= {"memory": machine.memory} if machine.memory else {}
@@ -64,13 +65,13 @@ def _most(pool: NodePool, gpus: int) -> Iterator[int]:
 
 def _node_claim(pool: NodePool, choice: Choice) -> Raw:
     template = pool.spec.template
-    metadata = {
-        "labels": {**template.metadata.labels},
-        "annotations": {**template.metadata.annotations},
+    fields: Raw = {
+        "labels": template.metadata.labels,
+        "annotations": template.metadata.annotations,
     }
-    claim: Raw = {"metadata": {name: each for name, each in metadata.items() if each}}
-    claim = claim if claim["metadata"] else {}
-    return {**claim, "spec": {**_unchanged(template.spec), "requirements": _required(pool, choice)}}
+    metadata = {name: value for name, value in fields.items() if value}
+    spec = {**_unchanged(template.spec), "requirements": _required(pool, choice)}
+    return {"metadata": metadata, "spec": spec} if metadata else {"spec": spec}
 
 
 def _unchanged(spec: TemplateSpec) -> Raw:

@@ -56,38 +56,37 @@ def converted(
     notes: list[Note] = []
     taken: set[str] = set()
     for pool in pools:
-        those = machines.of(pool)
+        those, unknown = machines.of(pool), machines.unknown(pool)
         made = [*choices(pool, those, taken)]
-        taken |= {each.name for each in made}
-        notes += _unknown_notes(pool, machines.unknown(pool))
-        if not those:
-            notes += _without_gpus(pool, machines.unknown(pool))
-        elif len(made) > MOST:
+        if unknown:
+            notes.append(_unknown(pool, unknown))
+        elif not those:
+            notes.append(_without_gpus(pool))
+        if len(made) > MOST:
             notes.append(_too_many(pool, len(made)))
-        else:
+        elif made:
+            taken |= {each.name for each in made}
             documents += [(f"{title(pool)}: {each.title}", gpu_pool(pool, each)) for each in made]
             notes += _notes(pool, made)
     kept, refused = valid(documents)
     return Imported(tuple(kept), (*notes, *refused), _WHOSE)
 
 
-def _unknown_notes(pool: NodePool, unknown: Sequence[str]) -> Iterator[Note]:
-    if unknown:
-        names = first_few(unknown)
-        yield note(
-            pool,
-            f"spec.template.spec.requirements: nothing is known of the GPUs of {names}: say it with"
-            f" --gpu-type {unknown[0]}=TYPE:COUNT, or leave it if it has none",
-        )
+def _unknown(pool: NodePool, unknown: Sequence[str]) -> Note:
+    names = first_few(unknown)
+    return note(
+        pool,
+        f"spec.template.spec.requirements: nothing is known of the GPUs of {names}: say it with"
+        f" --gpu-type {unknown[0]}=TYPE:COUNT, or leave it if it has none",
+    )
 
 
-def _without_gpus(pool: NodePool, unknown: Sequence[str]) -> Iterator[Note]:
-    if not unknown:
-        yield note(
-            pool,
-            f"spec.template.spec.requirements: allow no {INSTANCE_TYPE} that is known to have GPUs:"
-            " leave the pool to Karpenter if none has; else name them there",
-        )
+def _without_gpus(pool: NodePool) -> Note:
+    return note(
+        pool,
+        f"spec.template.spec.requirements: allow no {INSTANCE_TYPE} that is known to have GPUs:"
+        " leave the pool to Karpenter if none has; else name them there",
+    )
 
 
 def _too_many(pool: NodePool, count: int) -> Note:

@@ -220,6 +220,11 @@ def test_what_is_not_carried_over_is_said_with_the_remedy(imported: Importer) ->
         assert remedy in line
 
 
+def test_a_limit_of_less_than_a_node_allows_none(imported: Importer) -> None:
+    pool = a_node_pool(is_one_of(INSTANCE_TYPE, P5), limits={"nvidia.com/gpu": "4"})
+    assert imported(pool).pools["gpu"]["provisioning"]["max"] == 0
+
+
 def test_what_karpenter_fills_in_by_itself_is_not_spoken_of(imported: Importer) -> None:
     usual = {
         "budgets": [{"nodes": "10%"}],
