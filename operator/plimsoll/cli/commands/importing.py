@@ -4,6 +4,8 @@ import argparse
 import re
 import sys
 
+from plimsoll.cli.inputs.options import add_connection, add_filename
+
 NAME = "import"
 ABOUT = "turn Kueue's queues or Karpenter's NodePools into Plimsoll's objects"
 EXAMPLE = "kueue >queues.yaml"
@@ -93,16 +95,8 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 def _describe(parser: argparse.ArgumentParser, about: str, more: str, manifests: str) -> None:
     """What it is for, and where it reads."""
     parser.description, parser.epilog = f"{about[0].upper()}{about[1:]}.", more
-    parser.add_argument(
-        "-f",
-        "--filename",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help=f"manifests of {manifests}, instead of a cluster",
-    )
-    parser.add_argument("--kubeconfig", metavar="FILE", help="kubeconfig file to use")
-    parser.add_argument("--context", metavar="NAME", help="kubeconfig context to use")
+    add_filename(parser, f"manifests of {manifests}, instead of a cluster")
+    add_connection(parser)
 
 
 def _gpu_type(text: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from plimsoll.cli.inputs.options import add_connection, add_output, seconds
+from plimsoll.cli.inputs.options import add_connection, add_filename, add_output, seconds
 
 NAME = "plan"
 ABOUT = "show the plan that the operator would make, of a cluster or of files"
@@ -54,14 +54,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="what the cluster holds: nodes, pods, pools, queues and existing jobs",
     )
-    parser.add_argument(
-        "-f",
-        "--filename",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help="what to apply to it: jobs, or anything else to try out",
-    )
+    add_filename(parser, "what to apply to it: jobs, or anything else to try out")
     parser.add_argument(
         "--live", action="store_true", help="apply -f to the running cluster, as kubectl would"
     )

@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from plimsoll.cli.inputs.options import add_origins, add_output, seconds
+from plimsoll.cli.inputs.options import add_filename, add_origins, add_output, seconds
 
 NAME = "simulate-trace"
 ABOUT = "live through recorded jobs on a copy of a cluster, in simulated time"
@@ -55,14 +55,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="how much comes to services of the cluster, as CSV",
     )
-    parser.add_argument(
-        "-f",
-        "--filename",
-        metavar="PATH",
-        action="append",
-        default=[],
-        help="what to apply to the cluster first: another policy, queues, jobs",
-    )
+    add_filename(parser, "what to apply to the cluster first: another policy, queues, jobs")
     parser.add_argument(
         "--preset", help="plan for another objective than the policy's, such as Throughput"
     )

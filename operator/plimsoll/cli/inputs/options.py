@@ -33,6 +33,11 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", metavar="NAME", help="kubeconfig context to use")
 
 
+def add_filename(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the option that names manifests, as kubectl's does."""
+    parser.add_argument("-f", "--filename", metavar="PATH", action="append", default=[], help=about)
+
+
 def add_scope(parser: argparse.ArgumentParser, *, standard: str = "the context's") -> None:
     """Add the options that select namespaces of a running cluster, as kubectl's do."""
     scope = parser.add_mutually_exclusive_group()
