@@ -204,21 +204,47 @@ def test_what_a_gateway_turns_away_is_load_beside_what_replicas_serve(
     assert with_gateway.loads["server"][ANY_SIZE] == pytest.approx(30 + 6, rel=0.1)
 
 
+OF_ISTIO = 'destination_service_name="quiet",destination_service_namespace="team"'
+OF_ENVOY = {
+    "upstream_cx_none_healthy": 0,
+    "upstream_rq_pending_overflow": 0,
+    "upstream_rq_pending_active": 0,
+    "upstream_rq_pending_failure_eject": 9,
+    "upstream_rq_retry": 7,
+}
+FIRST_SERIES = {
+    "istio": f'istio_requests_total{{{OF_ISTIO},response_flags="UH",response_code="503"}} 1\n',
+    "envoy": "".join(
+        f'envoy_cluster_{name}{{envoy_cluster_name="team/quiet/80"}} {value}\n'
+        for name, value in OF_ENVOY.items()
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "found"),
+    [
+        ("istio", 1 / SCOPE.window_seconds),
+        ("envoy", 2 / SCOPE.window_seconds + 1 / DRAIN_SECONDS),
+    ],
+    ids=["istio", "envoy"],
+)
 def test_the_first_request_that_is_turned_away_wakes_a_service_though_its_series_is_new(
-    prometheus: PrometheusServer, exporters: dict[str, RecordedExporter]
+    prometheus: PrometheusServer,
+    exporters: dict[str, RecordedExporter],
+    recorded: str,
+    found: float,
 ) -> None:
-    gateway = {"type": "Istio", "name": "quiet"}
-    assert not read(prometheus, "istio", ready=0, least=0, gateway=gateway).loads
-    labels = 'destination_service_name="quiet",destination_service_namespace="team"'
-    first = f'istio_requests_total{{{labels},response_flags="UH",response_code="503"}} 1\n'
-    exporters["istio"].more = first
+    gateway = {"type": GATEWAYS[recorded], "name": "quiet"}
+    assert not read(prometheus, recorded, ready=0, least=0, gateway=gateway).loads
+    exporters[recorded].more = FIRST_SERIES[recorded]
 
     def load() -> float:
-        loads = read(prometheus, "istio", ready=0, least=0, gateway=gateway).loads
+        loads = read(prometheus, recorded, ready=0, least=0, gateway=gateway).loads
         return loads["server"][ANY_SIZE] if loads else 0.0
 
     wait_until(lambda: load() > 0, timeout_seconds=60, what="it is counted")
-    assert load() == pytest.approx(1 / SCOPE.window_seconds)
+    assert load() == pytest.approx(found)
     # A counter that stands still is no load for longer than a look reaches back.
     wait_until(lambda: load() == 0, timeout_seconds=60, what="it is past")
 
