@@ -32,6 +32,10 @@ def _types(value: object) -> object:
     return {name: speed or "1" for name, _, speed in pairs}
 
 
+_Hours = Annotated[PositiveQuantity, Field(le=100 * 8766)]
+"""Up to a hundred years."""
+
+
 class TracedJob(ApiModel):
     """A line of a file of jobs."""
 
@@ -39,7 +43,7 @@ class TracedJob(ApiModel):
     """When it comes."""
     gpus: Annotated[int, Field(ge=1, le=100_000)]
     """The GPUs that it runs on."""
-    hours: PositiveQuantity
+    hours: _Hours
     """How long it runs on these, on the first of its GPU types, if nothing disturbs it."""
     name: ResourceName | None = None
     """Its name; `job-` and the number of its line unless given."""
@@ -63,7 +67,7 @@ class TracedJob(ApiModel):
     """The most that it can use. Default: `gpus`."""
     scaling: Annotated[Percent, Field(ge=1)] = 90
     """What twice the GPUs are worth, in percent of twice the speed."""
-    deadline_hours: PositiveQuantity | None = None
+    deadline_hours: _Hours | None = None
     """How many hours after its submission it should be done."""
     spot: bool = False
     """Whether it may run on spot capacity."""

@@ -45,11 +45,12 @@ def _moment(value: object) -> object:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(_NO_TIME) from None
-    if time.tzinfo is None:
+    if time.tzinfo is None or time.year not in _YEARS:
         raise ValueError(_NO_TIME)
     return time
 
 
+_YEARS = range(1900, 9000)  # what is counted from times must be times itself
 _NO_TIME = "must be seconds since the beginning, or a time such as 2026-01-31T08:00:00Z"
 Moment = Annotated[float | datetime, BeforeValidator(_moment)]
 """A time: seconds since the beginning, or a date and time."""

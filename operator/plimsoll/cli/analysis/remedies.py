@@ -18,6 +18,7 @@ from plimsoll_placement import explain
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain.request import asks
 from plimsoll_placement.model import Assignment, Job, JobName
+from plimsoll_placement.ranges import out_of_range
 from plimsoll_placement.state.ledger import Ledger
 
 _MILLI = 1000
@@ -76,10 +77,12 @@ class Explaining:
         return self._start(start) if start else None
 
     def _asking(self, view: JobView, line: JobLine) -> Job | None:
-        """What the job still asks for; None if nothing."""
+        """What the job still asks for; None if nothing, or too much to compute with."""
         if not wants_place(view) or line.reason in _SELF_EVIDENT:
             return None
         job = job_of(self.trial, view)
+        if out_of_range(job):
+            return None
         held = self._again.placements.get(job.name, ())
         return next(iter(asks(Ledger(self._again.problem), job, held)), None)
 

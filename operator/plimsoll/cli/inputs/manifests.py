@@ -169,7 +169,7 @@ def _said(error: yaml.YAMLError) -> str:
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML as kubectl reads it: dates stay text, and duplicate keys are errors."""
+    """YAML as kubectl reads it: dates stay text, so do keys, and duplicate ones are errors."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way to say it
         first: [each for each in resolvers if each[0] != _TIMESTAMP]
@@ -177,7 +177,7 @@ class _Loader(yaml.CSafeLoader):
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - the signature is PyYAML's
-        """Read a mapping, unless it has a duplicate key."""
+        """Read a mapping, unless it has a duplicate key or one that JSON cannot have."""
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
@@ -186,4 +186,19 @@ class _Loader(yaml.CSafeLoader):
                 problem = f"duplicate key {key.value}: remove one"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        found = super().construct_mapping(node, deep)
+        return {_key(key, node.start_mark): value for key, value in found.items()}
+
+
+def _key(key: Hashable, mark: object) -> str:
+    """A key as it is in JSON, for which numbers and truth values are written out."""
+    match key:
+        case str():
+            return key
+        case bool():
+            return str(key).lower()
+        case int():
+            return str(key)
+        case _:
+            problem = f"the key {key}: must be a text, such as '{key}'"
+            raise yaml.constructor.ConstructorError(None, None, problem, mark)

@@ -37,6 +37,11 @@ BAD: Final = (
         "a key twice", f"{_HEAD}kind: Node\n", ": is not YAML: line 4, column 1: duplicate key kind"
     ),
     Bad(
+        "a key that is no text",
+        f"{_HEAD}spec:\n  null: 2\n",
+        ": is not YAML: line 5, column 3: the key None: must be a text, such as 'None'",
+    ),
+    Bad(
         "a text", "hello\n", ": is not a Kubernetes object: it needs apiVersion, kind and metadata"
     ),
     Bad("no kind", "apiVersion: v1\n", ": kind is required, such as TrainingJob"),
@@ -109,6 +114,17 @@ def test_a_bad_file_is_refused_by_name_place_and_remedy(
     ran = plan(capsys, "--cluster", written(tmp_path, "node.yaml", NODE), "-f", str(file))
     assert (ran.status, ran.out) == (2, "")
     assert f"plimsoll: {file}{bad.said}" in ran.err
+
+
+def test_keys_are_written_out_as_kubectl_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "given.yaml"
+    file.write_text(f"{_HEAD}spec: {{7: 1, yes: 2}}\n")
+    ran = plan(capsys, "-f", str(file))
+    assert ran.status == 2
+    assert "JobQueue q: spec[7]: is unknown" in ran.err
+    assert "JobQueue q: spec.true: is unknown" in ran.err
 
 
 @pytest.mark.parametrize("wrong", WRONG + ONLY_WE_REFUSE, ids=lambda wrong: wrong.claim)

@@ -190,6 +190,17 @@ def test_a_message_that_is_the_remedy_itself_is_enough(
     assert "let it run" not in ran.out
 
 
+@pytest.mark.parametrize("gpus", [4_000_000_000, 10**30])
+def test_of_a_job_that_asks_for_too_much_to_compute_with_that_is_said(
+    gpus: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, "cluster.yaml", NODE, a_job("waits", gpus))
+    ran = run(capsys, "explain", "waits", "--cluster", file)
+    assert ran.status == 0
+    assert "GPUs at its largest; 1048576 are the most" in ran.out
+    assert "let it run" not in ran.out
+
+
 @pytest.mark.parametrize(
     ("job", "said"),
     [

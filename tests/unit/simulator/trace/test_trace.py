@@ -155,6 +155,13 @@ def test_a_deadline_counts_from_the_submission(tmp_path: Path) -> None:
     ("job", "columns", "problem"),
     [
         ("0,1,1,B200", ",gpuTypes", "line 2: gpuTypes: no node has B200: use of A100, H100"),
+        (
+            "9990-01-01T00:00:00Z,1,1,9",
+            ",deadlineHours",
+            "line 2: submitted: must be seconds since",
+        ),
+        ("0,1,1,9e20", ",deadlineHours", "line 2: deadlineHours: should be less than or equal to"),
+        ("0,1,9e20,", ",deadlineHours", "line 2: hours: should be less than or equal to"),
         ("0,12,1,8", ",gpusPerWorker", "line 2: gpusPerWorker: must divide its numbers of GPUs"),
         ("0,1,1,urgent", ",priorityClassName", "line 2: priorityClassName: there is no Priority"),
     ],
