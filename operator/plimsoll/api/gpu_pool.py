@@ -143,7 +143,7 @@ class Provisioning(ApiModel):
     `provisioningRequest`, cluster-autoscaler's own settings decide that."""
     max_age: PositiveDuration | None = None
     """Age from which a bought node takes nothing new; what runs there moves once it fits elsewhere,
-    and the node is given back. Default: no limit."""
+    and the node is given back, or left for cluster-autoscaler to remove. Default: no limit."""
     cpu: PositiveQuantity | None = None
     """CPUs of a future node that pods can have, until one has been seen. Default: as the pool's
     smallest node."""

@@ -2,7 +2,9 @@
 
 Like the real one, it accepts a request, looks how many of its pods fit on nodes that are there and
 not reserved, and makes as many nodes of one group as the others need, or none. What it has found or
-made is reserved for the request until that is gone or its booking expires.
+made is reserved for the request until that is gone or its booking expires. It takes new nodes of a
+group to be like one that is there, with that one's taints other than those that it is told to
+ignore.
 """
 
 import threading
@@ -29,6 +31,7 @@ GPU: Final = "nvidia.com/gpu"
 SCAN_SECONDS: Final = 0.2
 GONE_SECONDS: Final = 60
 _OVER: Final = {"Succeeded", "Failed"}
+_IGNORED: Final = "status-taint.cluster-autoscaler.kubernetes.io/"
 
 
 @dataclass(slots=True)
@@ -54,11 +57,15 @@ class NodeGroup:
 
 @dataclass(slots=True)
 class ClusterAutoscaler:
-    """Looks at all requests of a namespace at each `scan`, unless it is `deaf`."""
+    """Looks at all requests of a namespace at each `scan`, unless it is `deaf`.
+
+    If it `removes` idle nodes, it does so at once.
+    """
 
     api: ApiServer
     groups: dict[str, NodeGroup] = field(default_factory=dict[str, NodeGroup])
     deaf: bool = False
+    removes: bool = False
     namespace: str = NAMESPACE
 
     @property
@@ -78,6 +85,8 @@ class ClusterAutoscaler:
         for request in () if self.deaf else self.requests():
             if not {"Provisioned", "Failed"} & _holding(request):
                 self._serve(request)
+        for node in self._free_nodes() if self.removes else ():
+            self.api.delete(f"{NODES}/{node['metadata']['name']}")
 
     def requests(self) -> list[Manifest]:
         """All requests, the oldest first."""
@@ -133,13 +142,21 @@ class ClusterAutoscaler:
         template, count = pods
         group = self.group(template["nodeSelector"][LABEL])
         lacking = count - self._fitting(template, count)
-        if lacking > group.room or not _tolerates(template, group.taints):
+        if lacking > group.room or not _tolerates(template, self._taints(group)):
             self.say(name, "Provisioned", status="False", reason="CapacityIsNotFound")
             return
         group.room -= lacking
         group.promised += lacking
         self.say(name, "Provisioned", reason="CapacityIsFound")
         self._boot(group)
+
+    def _taints(self, group: NodeGroup) -> tuple[Manifest, ...]:
+        """What it takes the taints of new nodes to be."""
+        there: list[Manifest] = self.api.items(f"{NODES}?labelSelector={LABEL}={group.name}")
+        if not there:
+            return group.taints
+        taints: list[Manifest] = there[0]["spec"].get("taints", [])
+        return tuple(each for each in taints if not each["key"].startswith(_IGNORED))
 
     def _boot(self, group: NodeGroup) -> None:
         while group.promised and not group.slow:

@@ -32,8 +32,9 @@ class GivingBack:
         """After how long an idle node of a pool is given back."""
         return self._times.idle_time(pool, snapshot, self._worth)
 
-    def turn(self, snapshot: Snapshot, demand: Demand, writer: Writer) -> None:
-        """Close nodes, and give those back that are closed."""
+    def turn(self, snapshot: Snapshot, demand: Demand, writer: Writer) -> frozenset[str]:
+        """Close nodes, and give those back that are closed; the names of reopened ones."""
+        reopened: set[str] = set()
         if demand.settled is not None:
             self._worth = demand.settled.weights.gpu_seconds_per_dollar
         self.consolidation.turn(snapshot, demand)
@@ -50,8 +51,10 @@ class GivingBack:
                     writer.orders.submit([change])
                 case Close() | Reopen() if not writer.nodes.is_busy:
                     writer.nodes.submit([change])
+                    reopened.update([change.node.name] if isinstance(change, Reopen) else [])
                 case _:
                     pass
+        return frozenset(reopened)
 
 
 def _needed(snapshot: Snapshot, used: AbstractSet[str]) -> Counter[str]:

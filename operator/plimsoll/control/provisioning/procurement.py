@@ -22,6 +22,7 @@ from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.provisioning.consolidation import Demand
 from plimsoll.control.provisioning.giving_back import GivingBack
 from plimsoll.control.solving.solver import Solver, outcome
+from plimsoll.observe.nodes.notices import closing_taint
 from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.nodes.pool_templates import request_of, template_of, way_of
 from plimsoll.observe.snapshot import JobName, Snapshot
@@ -89,6 +90,8 @@ class _Basis:
     """The pools by uid, the versions of their specs, and their prices."""
     queues: frozenset[tuple[str, int]]
     """The queues, likewise."""
+    closed: frozenset[str]
+    """The nodes that are there and are to be given back."""
     blocked: frozenset[str]
     left: Decimal | None
     """How much more nodes may cost an hour; None: there is no limit."""
@@ -138,6 +141,8 @@ class Procurement:
         self._unknown_since: dict[tuple[str, int], float] = {}
         """Since when the others have been waiting for that."""
         self._unpriced = frozenset[str]()
+        self._reopened = frozenset[str]()
+        """The nodes that the last turn had reopened."""
         self._taken: set[str] = set()
         """Names of orders that others have used."""
 
@@ -151,11 +156,11 @@ class Procurement:
         if self._may_buy(snapshot):
             self._say_unpriced(snapshot, writer)
             used = self._used(snapshot, current)
+            if self._has_looked:
+                self._give_back(snapshot, current, used, writer)
             self._order(snapshot, current, used, writer)
             writer.orders.submit(withdrawals(snapshot))
             self._take_back(snapshot, current, used, writer)
-            if self._has_looked:
-                self._giving_back.turn(snapshot, self._demand(snapshot, current, used), writer)
         self._begin(snapshot, current, writer)
 
     def _may_buy(self, snapshot: Snapshot) -> bool:
@@ -274,6 +279,15 @@ class Procurement:
             taken.add(order)
             self.shortages.ordered(order, name)
             writer.orders.submit(self._ordering(pool, order, count, snapshot, why))
+
+    def _give_back(
+        self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str], writer: Writer
+    ) -> None:
+        """Give back what is not needed; what to buy is worked out anew if nodes are reopened."""
+        demand = self._demand(snapshot, current, used)
+        before, self._reopened = self._reopened, self._giving_back.turn(snapshot, demand, writer)
+        if self._reopened - before:
+            self._begun, self._is_new = None, False
 
     def _take_back(
         self, snapshot: Snapshot, current: CurrentPlan, used: AbstractSet[str], writer: Writer
@@ -394,10 +408,17 @@ class Procurement:
                 for p in snapshot.pools
             ),
             frozenset((q.metadata.uid, q.metadata.generation) for q in snapshot.queues),
+            _closed(snapshot),
             self._blocked(snapshot),
             left_per_hour(snapshot),
             self._may_buy(snapshot),
         )
+
+
+def _closed(snapshot: Snapshot) -> frozenset[str]:
+    """The ordered nodes that are closed to be given back."""
+    there = (snapshot.node_by_name.get(order.node) for order in snapshot.orders)
+    return frozenset(n.name for n in there if n is not None and closing_taint(n.node) is not None)
 
 
 def _lots(pool: GPUPool, found: Purchases, most: int) -> Iterator[int]:

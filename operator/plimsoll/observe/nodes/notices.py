@@ -15,6 +15,10 @@ from plimsoll.vocabulary.reasons import Reason
 QUARANTINE_TAINT = "plimsoll.dev/quarantine"
 GIVEN_BACK_TAINT = "plimsoll.dev/given-back"
 EMPTIED_TAINT = "plimsoll.dev/emptied"
+_STATUS_TAINT = "status-taint.cluster-autoscaler.kubernetes.io"
+"""Cluster-autoscaler takes new nodes of a group to have any other taint of one that is there."""
+AUTOSCALED_GIVEN_BACK_TAINT = f"{_STATUS_TAINT}/plimsoll-given-back"
+AUTOSCALED_EMPTIED_TAINT = f"{_STATUS_TAINT}/plimsoll-emptied"
 OUT_OF_SERVICE_TAINT = "node.kubernetes.io/out-of-service"
 NOT_READY_PATIENCE = timedelta(seconds=300)
 """How long a node that is not ready keeps its pods: as long as Kubernetes itself waits by default
@@ -50,6 +54,7 @@ class _Mark:
 _QUARANTINED = _Mark(Reason.QUARANTINED, leave=True)
 _GIVEN_BACK = _Mark(Reason.NODE_GIVEN_BACK, leave=False)
 _EMPTIED = _Mark(Reason.NODE_EMPTIED, leave=True)
+_GIVING_BACK = (_GIVEN_BACK, _EMPTIED)
 _GOING = _Mark(Reason.DRAINING, leave=True)
 _INTERRUPTED = _Mark(Reason.INTERRUPTION_NOTICE, leave=True)
 _BROKEN = _Mark(Reason.UNHEALTHY, leave=True)
@@ -62,6 +67,8 @@ _TAINTS: Mapping[str, _Mark] = {
     QUARANTINE_TAINT: _QUARANTINED,
     GIVEN_BACK_TAINT: _GIVEN_BACK,
     EMPTIED_TAINT: _EMPTIED,
+    AUTOSCALED_GIVEN_BACK_TAINT: _GIVEN_BACK,
+    AUTOSCALED_EMPTIED_TAINT: _EMPTIED,
     "karpenter.sh/disrupted": _GOING,
     "karpenter.sh/disruption": _GOING,  # before Karpenter 1.0
     "ToBeDeletedByClusterAutoscaler": _GOING,
@@ -122,6 +129,20 @@ def availability(node: Node, *, now: datetime) -> Availability:
         *_by_cordon(node),
     )
     return min(found, key=lambda each: each.usable, default=_OPEN)
+
+
+def closing_taint(node: Node) -> Taint | None:
+    """The taint by which a node is closed to be given back; the one that empties it if it has both.
+
+    None if it is not to be given back.
+    """
+    ours = [taint for taint in node.spec.taints if _TAINTS.get(taint.key) in _GIVING_BACK]
+    return min(ours, key=lambda taint: _TAINTS[taint.key] is not _EMPTIED, default=None)
+
+
+def is_emptied(taint: Taint) -> bool:
+    """Whether everything must leave a node with this closing taint."""
+    return _TAINTS[taint.key] is _EMPTIED
 
 
 def unready_since(nodes: Iterable[Node]) -> Iterator[datetime]:

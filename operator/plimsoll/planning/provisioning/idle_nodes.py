@@ -2,8 +2,8 @@
 
 A node is first closed by a taint, and given back once that has been seen and it is still idle: no
 plan can have put a job there meanwhile. After a restart nodes count as idle since their last pod
-event; without one they are kept a while longer. Nodes that cluster-autoscaler made are its own to
-remove.
+event; without one they are kept a while longer. Nodes that cluster-autoscaler made are closed too
+if they are to go, and it removes them some time after they have become idle.
 """
 
 from collections import Counter
@@ -16,13 +16,25 @@ from typing import Final
 from plimsoll.api.gpu_pool import GPUPool, Provisioning
 from plimsoll.api.values.durations import duration_text
 from plimsoll.kube.objects.objects import Taint
-from plimsoll.observe.nodes.notices import EMPTIED_TAINT, GIVEN_BACK_TAINT
+from plimsoll.observe.nodes.notices import (
+    AUTOSCALED_EMPTIED_TAINT,
+    AUTOSCALED_GIVEN_BACK_TAINT,
+    EMPTIED_TAINT,
+    GIVEN_BACK_TAINT,
+    closing_taint,
+    is_emptied,
+)
 from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import NodeView, Snapshot
-from plimsoll.planning.provisioning.ageing import is_aged
-from plimsoll.planning.provisioning.future_nodes import is_overdue, present_nodes
+from plimsoll.planning.provisioning.ageing import aged_nodes, staying_nodes
+from plimsoll.planning.provisioning.future_nodes import is_overdue
 from plimsoll.planning.provisioning.idle_times import UNKNOWN
 
+_TAINTS: Final = {
+    Way.NODE_CLAIM: (GIVEN_BACK_TAINT, EMPTIED_TAINT),
+    Way.PROVISIONING_REQUEST: (AUTOSCALED_GIVEN_BACK_TAINT, AUTOSCALED_EMPTIED_TAINT),
+}
+"""Those that close a node, and those that empty it."""
 _NEVER_CAME: Final = "it has not come in time with all its GPUs"
 _NEEDED: Final = "it is needed again"
 _FITS_ELSEWHERE: Final = "what runs there fits elsewhere: it moves, and the node is given back"
@@ -30,16 +42,20 @@ _FITS_ELSEWHERE: Final = "what runs there fits elsewhere: it moves, and the node
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Keep everything new off a node that is to be given back; if it `empties`, what runs too."""
+    """Keep everything new off a node that is to be given back; if it `empties`, what runs too.
+
+    `way`: by which it was ordered.
+    """
 
     node: NodeView
     message: str
+    way: Way
     empties: bool = False
 
     @property
     def taint(self) -> Taint:
         """The taint that does so."""
-        return Taint(EMPTIED_TAINT if self.empties else GIVEN_BACK_TAINT, "NoSchedule")
+        return Taint(_TAINTS[self.way][self.empties], "NoSchedule")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +68,7 @@ class Reopen:
     @property
     def taint(self) -> Taint | None:
         """The taint to remove."""
-        return _taint(self.node)
+        return closing_taint(self.node.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,39 +108,34 @@ class IdleNodes:
         """What to do now."""
         before, self._since = self._since, {}
         seen, self._seen = self._seen, frozenset(order.uid for order in snapshot.orders)
-        used = uses.used
         pools = {pool.metadata.name: pool for pool in snapshot.pools}
-        left = Counter({name: len(present_nodes(pool, snapshot)) for name, pool in pools.items()})
-        spare = idle_nodes(snapshot, used)
+        left = Counter({name: len(staying_nodes(pool, snapshot)) for name, pool in pools.items()})
+        aged = frozenset[str]().union(*(aged_nodes(pool, snapshot) for pool in snapshot.pools))
+        spare = idle_nodes(snapshot, uses.used | aged)
         for order in snapshot.orders:
             pool, node = pools[order.pool], snapshot.node_by_name.get(order.node)
             terms = pool.spec.provisioning
-            if order.leaving or order.way is Way.PROVISIONING_REQUEST:
+            if order.leaving:
                 continue
-            if is_overdue(order, pool, snapshot.now):
+            if order.way is Way.NODE_CLAIM and is_overdue(order, pool, snapshot.now):
                 yield GiveBack(order, pool, _NEVER_CAME, in_vain=True)
             if terms is None or node is None or not order.arrived:
                 continue
-            if is_aged(order, pool, snapshot.now):
-                yield from _aged(order, pool, node, uses, is_used=order.node in used)
-                continue
-            if order.node in used:
-                yield from _used(node, uses)
-                continue
-            if is_kept(terms, left[order.pool], spare[order.pool]):
-                if _taint(node) is not None:
-                    yield Reopen(node, _NEEDED)
-                continue
-            first = None if order.uid in seen else order.last_pod_event
-            since = before.get(order.uid) or first or snapshot.now
-            self._since[order.uid] = since
-            time = uses.times.get(order.pool, UNKNOWN)
-            closed = _taint(node) is not None
-            if closed or snapshot.now - since >= time:
-                left[order.pool] -= 1
-                spare[order.pool] -= 1
-                text = _why(node, time)
-                yield GiveBack(order, pool, text) if closed else Close(node, text)
+            if order.node in aged:
+                yield from _aged(order, pool, node, uses)
+            elif order.node in uses.used:
+                yield from _used(order, node, uses)
+            elif is_kept(terms, left[order.pool], spare[order.pool]):
+                yield from _reopened(node)
+            else:
+                first = None if order.uid in seen else order.last_pod_event
+                since = before.get(order.uid) or first or snapshot.now
+                self._since[order.uid] = since
+                changes = [*_idle(order, pool, node, uses, snapshot.now - since)]
+                if changes or closing_taint(node.node) is not None:
+                    left[order.pool] -= 1
+                    spare[order.pool] -= 1
+                yield from changes
 
 
 def is_kept(terms: Provisioning, present: int, idle: int) -> bool:
@@ -145,38 +156,51 @@ def idle_nodes(snapshot: Snapshot, used: AbstractSet[str]) -> Counter[str]:
     return Counter(order.pool for order in there if order.node not in used)
 
 
-def _used(node: NodeView, uses: Uses) -> Iterator[Close | Reopen]:
-    """What to do with a node that is in use, and is not too old."""
-    taint = _taint(node)
-    if taint is None and node.name == uses.emptied:
-        yield Close(node, _FITS_ELSEWHERE, empties=True)
-    elif taint is not None and (taint.key == GIVEN_BACK_TAINT or uses.someone_waits):
+def _idle(
+    order: Order, pool: GPUPool, node: NodeView, uses: Uses, idle: timedelta
+) -> Iterator[Close | Reopen | GiveBack]:
+    """What to do with a node that has been `idle` for so long, and is not kept."""
+    closed, time = closing_taint(node.node) is not None, uses.times.get(order.pool, UNKNOWN)
+    if order.way is Way.PROVISIONING_REQUEST:
+        if uses.someone_waits:
+            yield from _reopened(node)
+    elif closed:
+        yield GiveBack(order, pool, _why(node, time))
+    elif idle >= time:
+        yield Close(node, _why(node, time), order.way)
+
+
+def _reopened(node: NodeView) -> Iterator[Reopen]:
+    """Let a node be used again if it is closed."""
+    if closing_taint(node.node) is not None:
         yield Reopen(node, _NEEDED)
 
 
-def _aged(
-    order: Order, pool: GPUPool, node: NodeView, uses: Uses, *, is_used: bool
-) -> Iterator[Close | GiveBack]:
+def _used(order: Order, node: NodeView, uses: Uses) -> Iterator[Close | Reopen]:
+    """What to do with a node that is in use, and is not too old."""
+    taint = closing_taint(node.node)
+    if taint is None and node.name == uses.emptied:
+        yield Close(node, _FITS_ELSEWHERE, order.way, empties=True)
+    elif taint is not None and (uses.someone_waits or not is_emptied(taint)):
+        yield Reopen(node, _NEEDED)
+
+
+def _aged(order: Order, pool: GPUPool, node: NodeView, uses: Uses) -> Iterator[Close | GiveBack]:
     """What to do with a node that is as old as its pool's nodes may be."""
-    terms, taint = pool.spec.provisioning, _taint(node)
+    terms, taint = pool.spec.provisioning, closing_taint(node.node)
     age = "" if terms is None or terms.max_age is None else duration_text(terms.max_age)
     text = f"it has reached maxAge of its GPUPool, {age}"
     if taint is None:
-        yield Close(node, text)
-    elif not is_used:
-        yield GiveBack(order, pool, text)
-    elif taint.key == GIVEN_BACK_TAINT and node.name == uses.emptied:
-        yield Close(node, _FITS_ELSEWHERE, empties=True)
-
-
-def _taint(node: NodeView) -> Taint | None:
-    """The taint by which a node is closed; that by which it is emptied if it has both."""
-    taints = {taint.key: taint for taint in node.node.spec.taints}
-    return taints.get(EMPTIED_TAINT, taints.get(GIVEN_BACK_TAINT))
+        yield Close(node, text, order.way)
+    elif node.name not in uses.used:
+        if order.way is Way.NODE_CLAIM:
+            yield GiveBack(order, pool, text)
+    elif not is_emptied(taint) and node.name == uses.emptied:
+        yield Close(node, _FITS_ELSEWHERE, order.way, empties=True)
 
 
 def _why(node: NodeView, time: timedelta) -> str:
-    taint = _taint(node)
-    if taint is not None and taint.key == EMPTIED_TAINT:
+    taint = closing_taint(node.node)
+    if taint is not None and is_emptied(taint):
         return "what ran there has moved elsewhere"
     return f"it has been idle for {duration_text(time)}"

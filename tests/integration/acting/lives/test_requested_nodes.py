@@ -23,6 +23,7 @@ from support.objects.job_manifests import a_policy, a_training_job
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_REQUESTS_NODES": "true"}
 pytestmark = pytest.mark.usefixtures("provisioning_requests")  # the kind is served
+EMPTIED = "status-taint.cluster-autoscaler.kubernetes.io/plimsoll-emptied"
 EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 
@@ -64,6 +65,11 @@ def nodes_of(api: ApiServer, pool: str) -> list[str]:
     return sorted(
         each["metadata"]["name"] for each in api.items(f"{NODES}?labelSelector={LABEL}={pool}")
     )
+
+
+def taints(api: ApiServer, node: str) -> list[str]:
+    """The keys of a node's taints."""
+    return [each["key"] for each in api.get(f"{NODES}/{node}")["spec"].get("taints", ())]
 
 
 def test_a_gang_of_four_gets_its_nodes_by_one_request(
@@ -239,6 +245,69 @@ def test_the_fewest_nodes_are_there_without_any_job(
         what="another one has come",
     )
     assert autoscaler.group("h100").made == 3
+
+
+@pytest.mark.slow
+def test_a_half_empty_node_is_emptied_and_left_for_cluster_autoscaler_to_remove(
+    scene: Scene, autoscaler: ClusterAutoscaler
+) -> None:
+    pool = an_autoscaled_pool(price="200", provisioning={"startTime": "1s"})
+    first, second, small = (
+        a_training_job(name, gpus=gpus) for name, gpus in (("a", 5), ("b", 5), ("c", 3))
+    )
+    scene.apply(pool, first)
+    (left,) = {*scene.running(first).nodes}
+    scene.apply(small)
+    assert {*scene.running(small).nodes} == {left}
+    scene.apply(second)
+    (kept,) = {*scene.running(second).nodes}
+    scene.delete(first)
+    wait_until(
+        lambda: {*scene.running(small).nodes} == {kept}, timeout_seconds=SECONDS, what="it moves"
+    )
+    assert EMPTIED in taints(scene.api, left)
+    autoscaler.removes = True
+    wait_until(
+        lambda: nodes_of(scene.api, "h100") == [kept], timeout_seconds=SECONDS, what="it is removed"
+    )
+    assert scene.running(small).nodes
+    (said,) = {event["note"] for event in scene.events(small, "Migrated")}
+    assert said.startswith(f"left {left} (NodeEmptied), now ")
+
+
+@pytest.mark.slow
+def test_an_emptied_node_is_used_again_by_who_waits_before_it_is_removed(
+    scene: Scene, autoscaler: ClusterAutoscaler
+) -> None:
+    pool, job = an_autoscaled_pool(price="2"), a_training_job("job", gpus=8)
+    autoscaler.group("h100").room = 0
+    taint = {"key": EMPTIED, "effect": "NoSchedule"}
+    scene.add_nodes(fake_node("there", labels={LABEL: "h100"}, taints=(taint,)))
+    scene.apply(pool, job)
+    assert scene.running(job).nodes == ["there"]
+    assert EMPTIED not in taints(scene.api, "there")
+    assert autoscaler.names() == []
+    uid = scene.api.get(scene.path("GPUPool", "h100"))["metadata"]["uid"]
+    said = f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid={uid}"
+    assert [each for each in scene.api.items(said) if each["reason"] == "NodeOrdered"] == []
+
+
+@pytest.mark.slow
+def test_a_node_that_is_too_old_is_replaced_while_it_is_still_there(
+    scene: Scene, autoscaler: ClusterAutoscaler
+) -> None:
+    """Its taint is not taken for one of the nodes to come."""
+    del autoscaler
+    pool = an_autoscaled_pool(provisioning={"min": 1})
+    scene.apply(pool)
+    scene.until(pool, nodesReady=1)
+    (old,) = nodes_of(scene.api, "h100")
+    scene.edit(pool, {"provisioning": {"maxAge": "30s"}})
+    wait_until(
+        lambda: len(nodes_of(scene.api, "h100")) > 1, timeout_seconds=SECONDS, what="one has come"
+    )
+    scene.edit(pool, {"provisioning": {"maxAge": "1h"}})
+    assert old in nodes_of(scene.api, "h100")
 
 
 @pytest.mark.slow

@@ -5,8 +5,8 @@ from collections.abc import Set as AbstractSet
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.ageing import aged_nodes
-from plimsoll.planning.provisioning.future_nodes import FutureNode, coming_orders, present_nodes
+from plimsoll.planning.provisioning.ageing import aged_nodes, staying_nodes
+from plimsoll.planning.provisioning.future_nodes import FutureNode, coming_orders
 from plimsoll.planning.provisioning.idle_nodes import idle_nodes
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 from plimsoll_placement.problem import Problem
@@ -29,14 +29,13 @@ def missing_nodes(
     if terms is None:
         return 0
     coming = coming_orders(pool, snapshot)
-    aged = aged_nodes(pool, snapshot)
-    there = sum(node.name not in aged for node in present_nodes(pool, snapshot))
-    missing = terms.min - there - len(coming)
+    missing = terms.min - len(staying_nodes(pool, snapshot)) - len(coming)
     if not terms.headroom:
         return missing
     spoken_for = {(each.order.name, each.order.number) for each in awaited if each.order}
     free = sum((order.name, order.number) not in spoken_for for order in coming)
-    free += idle_nodes(snapshot, used)[name] + _grown_nodes(pool, planned)
+    free += idle_nodes(snapshot, used | aged_nodes(pool, snapshot))[name]
+    free += _grown_nodes(pool, planned)
     return max(missing, terms.headroom - free)
 
 

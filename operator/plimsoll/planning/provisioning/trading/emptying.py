@@ -8,12 +8,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from plimsoll.observe.nodes.orders import Order, Way
+from plimsoll.api.gpu_pool import GPUPool
+from plimsoll.observe.nodes.notices import closing_taint
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.ageing import is_aged
+from plimsoll.planning.provisioning.ageing import is_aged, staying_nodes
 from plimsoll.planning.provisioning.buying.offers import Offer
 from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets
-from plimsoll.planning.provisioning.future_nodes import hourly_price, present_nodes
+from plimsoll.planning.provisioning.future_nodes import hourly_price
 from plimsoll.planning.provisioning.trading.trades import Trade
 from plimsoll_placement.model import Job, Node, NodeName
 from plimsoll_placement.problem import Problem
@@ -74,11 +75,11 @@ def coming_prices(offer: Offer) -> Mapping[NodeName, float]:
 def _candidates(snapshot: Snapshot, settled: Problem) -> Iterator[Candidate]:
     moved = _movable_jobs(settled)
     pools = {pool.metadata.name: pool for pool in snapshot.pools}
-    left = {name: len(present_nodes(pool, snapshot)) for name, pool in pools.items()}
+    left = {name: _kept(pool, snapshot) for name, pool in pools.items()}
     for order in snapshot.orders:
         pool, jobs = pools[order.pool], moved.get(NodeName(order.node))
         terms, node = pool.spec.provisioning, snapshot.node_by_name.get(order.node)
-        if terms is None or node is None or not jobs or not _is_ours_to_empty(order):
+        if terms is None or node is None or not jobs or not order.arrived or order.leaving:
             continue
         aged = is_aged(order, pool, snapshot.now)
         if aged or (left[order.pool] > terms.min and node.state.open):
@@ -86,8 +87,9 @@ def _candidates(snapshot: Snapshot, settled: Problem) -> Iterator[Candidate]:
             yield Candidate(order.node, float(hourly_price(pool)), aged, held)
 
 
-def _is_ours_to_empty(order: Order) -> bool:
-    return order.arrived and not order.leaving and order.way is not Way.PROVISIONING_REQUEST
+def _kept(pool: GPUPool, snapshot: Snapshot) -> int:
+    """How many nodes of a pool are not about to go."""
+    return sum(closing_taint(each.node) is None for each in staying_nodes(pool, snapshot))
 
 
 def _movable_jobs(settled: Problem) -> Mapping[NodeName, tuple[Job, ...]]:

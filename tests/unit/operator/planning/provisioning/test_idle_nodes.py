@@ -1,6 +1,7 @@
 """When nodes that were bought are given back."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 from plimsoll.planning.provisioning.idle_nodes import (
@@ -191,7 +192,65 @@ def test_one_that_is_too_old_is_emptied_whoever_waits() -> None:
     assert what_becomes(used, AGED, *emptied()) == []
 
 
-def test_nodes_that_cluster_autoscaler_made_are_left_to_it() -> None:
-    assert due(an_autoscaled_pool(), a_node_of("h100", "n", came="2026-11-21T10:00:00Z")) == []
-    overdue = a_request("h100-1", creationTimestamp="2026-11-21T10:00:00Z")
-    assert due(an_autoscaled_pool(), overdue) == []
+def test_a_node_that_is_too_old_does_not_count_as_one_of_the_fewest_nor_as_a_spare_one() -> None:
+    old = a_claim("h100-a", node="a", arrived=True, creationTimestamp=LONG_AGO)
+    there = (old, a_node_of("h100", "a", taints=CLOSED), *bought("b"))
+    for terms in ({"min": 1}, {"headroom": 1}):
+        pool = a_growing_pool(provisioning={"maxAge": "1h", **terms})
+        assert due(pool, *there) == [(GiveBack, "a")]
+
+
+LONG_AGO = "2026-11-21T10:00:00Z"
+AUTOSCALED = an_autoscaled_pool()
+GIVEN_BACK = "status-taint.cluster-autoscaler.kubernetes.io/plimsoll-given-back"
+EMPTIED = "status-taint.cluster-autoscaler.kubernetes.io/plimsoll-emptied"
+
+
+def autoscaled(name: str = "n", taint: str = "") -> Manifest:
+    """A node that cluster-autoscaler made long ago, with this taint of ours."""
+    taints = [{"key": taint, "effect": "NoSchedule"}] if taint else []
+    return a_node_of("h100", name, came=LONG_AGO, taints=taints)
+
+
+def test_idle_nodes_that_cluster_autoscaler_made_are_left_to_it() -> None:
+    assert due(AUTOSCALED, autoscaled()) == []
+    overdue = a_request("h100-1", creationTimestamp=LONG_AGO)
+    assert due(AUTOSCALED, overdue) == []
+
+
+def test_one_whose_jobs_fit_elsewhere_is_emptied_and_stays_closed_until_it_is_removed() -> None:
+    used = Uses(frozenset({"n"}), emptied="n")
+    (closed,) = what_becomes(used, AUTOSCALED, autoscaled())
+    assert isinstance(closed, Close)
+    assert closed.taint.key == EMPTIED
+    assert what_becomes(Uses(frozenset({"n"})), AUTOSCALED, autoscaled(taint=EMPTIED)) == []
+    assert due(AUTOSCALED, autoscaled(taint=EMPTIED)) == []
+
+
+def test_one_that_is_emptied_is_used_again_if_somebody_waits_or_the_pool_lacks_it() -> None:
+    emptied = autoscaled(taint=EMPTIED)
+    for uses in (Uses(), Uses(frozenset({"n"}))):
+        (opened,) = what_becomes(replace(uses, someone_waits=True), AUTOSCALED, emptied)
+        assert isinstance(opened, Reopen)
+        assert opened.taint is not None
+        assert opened.taint.key == EMPTIED
+    for terms in ({"min": 1}, {"headroom": 1}):
+        assert due(an_autoscaled_pool(provisioning=terms), emptied) == [(Reopen, "n")]
+
+
+def test_several_that_are_closed_are_not_kept_for_each_other() -> None:
+    pool = an_autoscaled_pool(provisioning={"min": 1})
+    there = [autoscaled("a", EMPTIED), autoscaled("b", EMPTIED)]
+    assert due(pool, *there) == [(Reopen, "b")]
+
+
+def test_one_that_is_too_old_is_closed_and_emptied_and_not_used_again() -> None:
+    aged = an_autoscaled_pool(provisioning={"maxAge": "1h", "min": 1})
+    assert changes(IdleNodes(), aged, autoscaled(), after=timedelta()) == [(Close, "n")]
+    used = Uses(frozenset({"n"}), emptied="n", someone_waits=True)
+    (closed,) = what_becomes(used, aged, autoscaled(taint=GIVEN_BACK))
+    assert isinstance(closed, Close)
+    assert closed.taint.key == EMPTIED
+    waits = Uses(someone_waits=True)
+    for taint in (GIVEN_BACK, EMPTIED):
+        assert what_becomes(waits, aged, autoscaled(taint=taint)) == []

@@ -4,7 +4,12 @@ from plimsoll.planning.provisioning.trading.emptying import as_it_is, candidates
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.fleets import a_job_on, bought, estimated, fleet_of
-from support.objects.bought_nodes import a_growing_pool, a_node_of
+from support.objects.bought_nodes import (
+    a_claim,
+    a_growing_pool,
+    a_node_of,
+    an_autoscaled_pool,
+)
 from support.objects.job_manifests import a_policy, a_priority_class
 
 DEAR = a_growing_pool(price="50")
@@ -83,3 +88,18 @@ def test_a_node_that_is_too_old_is_emptied_whatever_it_costs() -> None:
     pool = a_growing_pool(price="0", provisioning={"maxAge": "1m", "min": 2})
     own = a_node_of("h100", "own")
     assert emptied(pool, *A, own, a_job_on("a", "job", 2)) == ["a"]
+
+
+def test_a_node_that_is_about_to_go_is_none_of_the_fewest() -> None:
+    pool = a_growing_pool(price="50", provisioning={"min": 2})
+    jobs = (a_job_on("a", "more", 4), a_job_on("b", "less", 2))
+    taint = {"key": "plimsoll.dev/emptied", "effect": "NoSchedule"}
+    claim = a_claim("h100-c", node="c", arrived=True)
+    assert emptied(pool, *A, *B, claim, a_node_of("h100", "c"), *jobs) == ["b", "a"]
+    assert emptied(pool, *A, *B, claim, a_node_of("h100", "c", taints=[taint]), *jobs) == []
+
+
+def test_nodes_that_cluster_autoscaler_made_are_emptied_too() -> None:
+    pool = an_autoscaled_pool(price="50")
+    jobs = (a_job_on("a", "more", 4), a_job_on("b", "less", 2))
+    assert emptied(pool, A[1], B[1], *jobs) == ["b", "a"]
