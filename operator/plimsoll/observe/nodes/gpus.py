@@ -8,8 +8,10 @@ considered.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from plimsoll.api.values.quantities import units
+from plimsoll.errors import InvalidQuantity
 from plimsoll.kube.objects.objects import Labels, Node
 from plimsoll.observe.whole_numbers import whole_number
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
@@ -20,6 +22,9 @@ _MIG = "mig-"
 
 # With more shares, a share of 1/1000 would mean "any fraction" to the solver.
 _MOST_SHARES = WHOLE_GPU_MILLI // 2
+
+MOST_UNITS: Final = 8192
+"""How many GPUs, or shares of GPUs, a node may have: sixteen that are each shared by 500."""
 
 # Without GPU Feature Discovery, the cloud's own labels may still name the product.
 _NVIDIA_PRODUCTS = (
@@ -62,14 +67,25 @@ def is_gpu_resource(name: str) -> bool:
 
 
 def gpu_offers(node: Node) -> tuple[Offer, ...]:
-    """What `node` offers, by resource name: allocatable, otherwise capacity."""
+    """What `node` offers, by resource name: allocatable, otherwise capacity.
+
+    Raises InvalidQuantity where that is more than any node has.
+    """
     advertised = node.status.allocatable or node.status.capacity
     offers = (
-        _offer(resource, units(quantity), node.metadata.labels)
+        _offer(resource, _units(resource, quantity), node.metadata.labels)
         for resource, quantity in sorted(advertised.items())
         if is_gpu_resource(resource)
     )
     return tuple(offer for offer in offers if offer.count > 0)
+
+
+def _units(resource: str, quantity: str) -> int:
+    found = units(quantity)
+    if found > MOST_UNITS:
+        text = f"status.allocatable.{resource}: {quantity} are more than {MOST_UNITS}"
+        raise InvalidQuantity(f"{text}: look at its device plugin")
+    return found
 
 
 def product_names(labels: Labels) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from plimsoll.errors import InvalidQuantity
 from plimsoll.kube.objects.objects import Node, NodeMeta, NodeStatus
 from plimsoll.observe.nodes.gpus import Offer, gpu_offers, is_gpu_resource
 from plimsoll_placement.model import GpuType
@@ -160,3 +161,9 @@ def test_a_share_stands_for_as_many_units_as_there_are_sharers() -> None:
 )
 def test_gpu_resources_are_recognized_among_others(name: str, *, expected: bool) -> None:
     assert is_gpu_resource(name) is expected
+
+
+@pytest.mark.parametrize("units", ["8193", "99999999999999999999999", "9E"])
+def test_more_devices_than_any_node_has_are_refused(units: str) -> None:
+    with pytest.raises(InvalidQuantity, match="status.allocatable.nvidia.com/gpu: .* than 8192"):
+        gpu_offers(a_node({}, {"nvidia.com/gpu": units}))
