@@ -48,8 +48,8 @@ def _key(view: JobView) -> Key:
 
 def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...]) -> Simulated:
     job = job_of(after, view)
-    assignments = after.result.placements.get(job.name, ())
-    if not assignments:
+    assignments = () if job is None else after.result.placements.get(job.name, ())
+    if job is None or not assignments:
         sleeps = why.job.reason == Reason.SCALED_TO_ZERO
         return Simulated(why, _ONCE_WANTED if sleeps else _later(why), None)
     waits = any(other.gpu_hours_lost or other.fate in _FREES for other in others)
@@ -112,9 +112,10 @@ def _others(before: Trial, after: Trial, applied: Collection[Key]) -> Iterator[M
     """The jobs in both plans that fare differently."""
     both = before.result.placements, after.result.placements
     for view in before.snapshot.jobs:
-        if _key(view) in applied:
+        planned = None if _key(view) in applied else job_of(before, view)
+        if planned is None:
             continue
-        job = replace(job_of(before, view), running=running_assignments(view.resource))
+        job = replace(planned, running=running_assignments(view.resource))
         was, now = (placements.get(job.name, ()) for placements in both)
         alike = _where(was) == _where(now) if job.running else _what(was) == _what(now)
         if not alike:

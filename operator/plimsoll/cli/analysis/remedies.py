@@ -12,6 +12,7 @@ from plimsoll.cli.output.results import EarliestStart, GivingWay, Lost, Remedy, 
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.build import wants_place
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.serving.target_jobs import is_target_known, unusable_target
 from plimsoll.planning.training.expected_end import expected_ends
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement import explain
@@ -77,11 +78,11 @@ class Explaining:
         return self._start(start) if start else None
 
     def _asking(self, view: JobView, line: JobLine) -> Job | None:
-        """What the job still asks for; None if nothing, or too much to compute with."""
+        """What the job still asks for; None if nothing, or if that cannot be computed with."""
         if not wants_place(view) or line.reason in _SELF_EVIDENT:
             return None
         job = job_of(self.trial, view)
-        if out_of_range(job):
+        if job is None:
             return None
         held = self._again.placements.get(job.name, ())
         return next(iter(asks(Ledger(self._again.problem), job, held)), None)
@@ -126,14 +127,20 @@ def _speeds(view: JobView) -> tuple[Speed, ...]:
     return () if job is None else speeds(job, speeds_of(job))
 
 
-def job_of(trial: Trial, view: JobView) -> Job:
-    """The solver's job, even if it was left out of the problem because it cannot run."""
+def job_of(trial: Trial, view: JobView) -> Job | None:
+    """The solver's job, even if it was left out of the problem because it cannot run.
+
+    None if what it asks for is not known, as its target cannot be used, or beyond computing.
+    """
     known = trial.result.problem.job_by_name.get(JobName(view.name))
     if known is not None:
         return known
+    if not is_target_known(view) or unusable_target(view) is not None:
+        return None
     builder = ProblemBuilder()
     cluster = builder.cluster(trial.snapshot)
-    return builder.job(view, cluster, trial.snapshot.now, pinned=False)
+    job = builder.job(view, cluster, trial.snapshot.now, pinned=False)
+    return None if out_of_range(job) else job
 
 
 def places_of(job: Job, assignments: Iterable[Assignment]) -> tuple[Place, ...]:

@@ -8,7 +8,9 @@ import yaml
 from plimsoll.cli import main
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
+from support.clusters.recorded_clusters import a_job
 from support.clusters.target_lives import a_targeting_job, a_workload
+from support.programs.cli_runs import run, written
 
 
 def planned(
@@ -37,3 +39,24 @@ def test_a_target_that_is_not_given_is_missed(
     job = planned(tmp_path, capsys, a_targeting_job())
     assert (job["action"], job["reason"]) == ("Hold", "FailedGetScale")
     assert "Deployment web was not given" in job["message"]
+
+
+def test_a_target_that_is_not_given_is_all_that_explains_a_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, "given.yaml", fake_node("node", gpus=4), a_targeting_job())
+    ran = run(capsys, "explain", "serve", "--cluster", file)
+    assert ran.status == 0, ran.err
+    assert "Deployment web was not given" in ran.out
+    assert "let it run" not in ran.out
+
+
+def test_a_job_whose_target_is_not_given_keeps_no_other_from_being_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = written(tmp_path, "given.yaml", fake_node("node", gpus=4), a_targeting_job())
+    other = written(tmp_path, "other.yaml", a_job("other", 1))
+    for file, starts in ((other, "starts: now"), (cluster, "starts: unknown")):
+        ran = run(capsys, "simulate", "-f", file, "--cluster", cluster)
+        assert ran.status == 0, ran.err
+        assert starts in ran.out
