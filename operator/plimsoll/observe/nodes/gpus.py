@@ -80,7 +80,7 @@ def gpu_offers(node: Node) -> tuple[Offer, ...]:
     return tuple(offer for offer in offers if offer.count > 0)
 
 
-def _units(resource: str, quantity: str) -> int:
+def _units(resource: str, quantity: str | int) -> int:
     found = units(quantity)
     if found > MOST_UNITS:
         text = f"status.allocatable.{resource}: {quantity} are more than {MOST_UNITS}"
