@@ -37,7 +37,6 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI
 CREATED_BY: Final = "plimsoll.dev/created-by"
 """The annotation that names who created a job; admission policies write it."""
 _MOST_LETTERS: Final = 512
-_MOST_DEVICES: Final = 10_000
 _MOST_MILLI: Final = 100_000_000
 _MOST_WATTS: Final = 10_000
 
@@ -161,7 +160,7 @@ def _devices(offer: Offer, view: NodeView, pool: GPUPool | None) -> Devices:
         offer.share_milli,
         _microdollars(pool) if pool else 0,
     )
-    milli = min(offer.count, _MOST_DEVICES) * WHOLE_GPU_MILLI
+    milli = offer.count * WHOLE_GPU_MILLI
     if power is None:
         return Devices(offer.resource, place, milli)
     idle, busy = (min(each, _MOST_WATTS) for each in (power.idle_watts, power.typical_watts))
