@@ -1,7 +1,8 @@
 """Count completed steps: jobs admitted, preempted and finished, waiting and running."""
 
 from collections import Counter
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
 
 from plimsoll.acting.metrics.labels import counted_as, counted_queues
 from plimsoll.acting.step import Step
@@ -16,6 +17,10 @@ from plimsoll.vocabulary.reasons import INADMISSIBLE, TAKEN, Reason
 from plimsoll_placement.model import WHOLE_GPU_MILLI
 
 _REASONS = frozenset(map(str, Reason))
+_ENDS: Final[Mapping[str, str]] = {
+    Reason.COMPLETED: "Completed",
+    Reason.BACKOFF_LIMIT_EXCEEDED: "Failed",
+}
 JobState = Literal["Waiting", "Running", "Suspended", "Deleting", "Finished"]
 
 
@@ -32,7 +37,7 @@ def count(step: Step, snapshot: Snapshot) -> None:
     """Count what a completed step did."""
     before, after = step.job.resource.status, step.status
     queue = counted_as(step.job.resource.spec.queue, counted_queues(snapshot))
-    reason = Reason(after.reason) if after.reason else None
+    reason = _known(after.reason)
     if before.placement is None and after.placement is not None:
         metrics.ADMITTED_JOBS.labels(queue).inc()
         created = step.job.resource.metadata.creation_timestamp
@@ -49,9 +54,8 @@ def count(step: Step, snapshot: Snapshot) -> None:
             metrics.STRAGGLERS.labels("Found").inc()
         if event.reason is Reason.STRAGGLER_REPLACED:
             metrics.STRAGGLERS.labels("Replaced").inc()
-    if reason is not before.reason and reason in (Reason.COMPLETED, Reason.BACKOFF_LIMIT_EXCEEDED):
-        result = "Completed" if reason is Reason.COMPLETED else "Failed"
-        metrics.FINISHED_JOBS.labels(queue, result).inc()
+    if after.reason != before.reason and after.reason in _ENDS:
+        metrics.FINISHED_JOBS.labels(queue, _ENDS[after.reason]).inc()
 
 
 def count_jobs(snapshot: Snapshot) -> None:
@@ -88,10 +92,13 @@ def forget_jobs() -> None:
 @once_for_each
 def _labels(job: JobView) -> _Labels:
     resource = job.resource
-    reason = str(resource.status.reason)
-    # A newer version may have written a reason of which this one does not know.
-    known = reason if reason in _REASONS else ""
-    return _Labels(resource.spec.queue, resource.kind, _state(job), known)
+    reason = _known(resource.status.reason) or ""
+    return _Labels(resource.spec.queue, resource.kind, _state(job), reason)
+
+
+def _known(reason: str | None) -> Reason | None:
+    """The reason of a status; None if this version does not know it, as a newer one may have."""
+    return Reason(reason) if reason in _REASONS else None
 
 
 def _state(job: JobView) -> JobState:

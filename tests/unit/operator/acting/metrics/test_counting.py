@@ -118,3 +118,28 @@ def test_no_work_is_lost_of_what_ends_or_had_not_begun() -> None:
     (view,) = seen(at(a_training_job("job", workers=2, gpus=4), "n-1", "n-2")).jobs
     count(replace(step, job=view), seen())
     assert before == (lost(Reason.COMPLETED), lost(Reason.PREEMPTED))
+
+
+def ended(was: Reason, reason: str) -> Step:
+    """What becomes of a job that is, or was, over."""
+    (view,) = seen(at(a_training_job("job"), "n-1", reason=was)).jobs
+    return Step(view, view.resource.status.model_copy(update={"reason": reason}))
+
+
+def finished() -> float:
+    labels = {"queue": "default", "result": "Completed"}
+    return REGISTRY.get_sample_value("plimsoll_finished_jobs_total", labels) or 0.0
+
+
+def test_a_job_that_has_ended_is_counted_once() -> None:
+    before = finished()
+    count(ended(Reason.RUNNING, "Completed"), seen())
+    assert finished() == before + 1
+    count(ended(Reason.COMPLETED, "Completed"), seen())
+    assert finished() == before + 1
+
+
+def test_a_reason_of_a_newer_version_is_no_error() -> None:
+    before = finished()
+    count(ended(Reason.RUNNING, "OfTomorrow"), seen())
+    assert finished() == before
