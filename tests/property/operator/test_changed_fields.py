@@ -14,19 +14,21 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plimsoll.api.values.quantities import parse_quantity
 from plimsoll.cli import main
 from plimsoll.control.loop_terms import LoopTerms
+from plimsoll.errors import InvalidQuantity
 from plimsoll.kube.objects.node_claim import NodeClaim
 from plimsoll.kube.objects.objects import Namespace, Node, Pod, PriorityClass
 from plimsoll.observe.nodes.orders import Way
 from plimsoll.vocabulary import metrics
-from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, T4
-from plimsoll_devcluster.manifest import manifests_in
+from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_simulator.cluster.api_server import Key
+from plimsoll_simulator.cluster.nodes import gpu_node
 from plimsoll_simulator.twin import Twin, TwinTerms, lived
 from support.objects.bought_nodes import a_growing_pool
-from support.objects.changed_fields import changed
+from support.objects.changed_fields import PARTS, changed
 from support.objects.job_manifests import a_policy, a_pool, a_training_job, an_inference_job
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -45,6 +47,7 @@ TYPES = {
     "nodeclaims": NodeClaim,
 }
 KINDS = (*TYPES, "trainingjobs", "inferencejobs", "gpupools", "placementpolicies")
+PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 CHANGES, SETTLED_SECONDS = 6, 120
 TERMS = TwinTerms(
     loop=LoopTerms(
@@ -67,10 +70,10 @@ def begin(twin: Twin) -> None:
     twin.apply(a_pool("spot", {"terms": "spot"}, capacityType="Spot", pricePerGPUHour="3"))
     twin.apply(a_growing_pool("h100", provisioning={"startTime": "2m"}))
     for number in range(3):
-        twin.apply(fake_node(f"node-{number}", H100))
-    twin.apply(fake_node("spot", H100, labels={"terms": "spot"}))
-    twin.apply(fake_node("older", A100))
-    twin.apply(fake_node("small", T4, 2))
+        twin.apply(gpu_node(f"node-{number}", H100, 8))
+    twin.apply(gpu_node("spot", H100, 8, {"terms": "spot"}))
+    twin.apply(gpu_node("older", A100, 8))
+    twin.apply(gpu_node("small", T4, 2))
     rates: dict[str, Any] = {H100: {1: 1, 2: "1.8", 4: "3.1"}, A100: {1: "0.5"}}
     deadline = {"amount": "3000", "deadline": "2026-01-01T02:00:00Z"}
     for job in (
@@ -81,22 +84,35 @@ def begin(twin: Twin) -> None:
         a_training_job("large", workers=3, gpus=8, rates={H100: 1}),
         an_inference_job("serves", loads={H100: 10}, role={"replicas": {"min": 1, "max": 3}}),
     ):
+        job["metadata"]["namespace"] = "team"
         twin.apply(job)
 
 
+def is_legal(plural: str, raw: Manifest) -> bool:
+    """Whether the API server would take it: its types are right, and so are quantities."""
+    try:
+        msgspec.convert(raw, TYPES[plural])
+        for amount in raw["status"].get("allocatable", {}).values() if plural == "nodes" else ():
+            parse_quantity(amount)
+    except (msgspec.ValidationError, InvalidQuantity):
+        return False
+    return plural != "pods" or raw["status"].get("phase") in PHASES
+
+
 def change_one(twin: Twin, rng: Random) -> None:
-    """Write something else into an object; types that the API server checks are kept."""
+    """Write something else into an object; types that the API server checks are kept.
+
+    Of pods only the status: the twin's own kubelets go by the rest.
+    """
     plural = rng.choice(KINDS)
     there = [*twin.api.all(plural)]
     if not there:
         return
     old = rng.choice(there)
-    new = changed(rng, old, keeps_types=plural in TYPES)
-    if plural in TYPES:
-        try:
-            msgspec.convert(new, TYPES[plural])
-        except msgspec.ValidationError:
-            return
+    parts = ("status",) if plural == "pods" else PARTS
+    new = changed(rng, old, parts, keeps_types=plural in TYPES)
+    if plural in TYPES and not is_legal(plural, new):
+        return
     meta = old["metadata"]
     key = Key(plural, meta.get("namespace", ""), meta["name"])
     others = {**{name: meta[name] for name in new["metadata"] if name in meta}, **new["metadata"]}
@@ -120,6 +136,7 @@ def test_no_object_stops_the_loop(seed: int) -> None:
     async def story(twin: Twin) -> None:
         begin(twin)
         await asyncio.sleep(120)
+        assert any(pod["status"]["phase"] == "Running" for pod in twin.api.all("pods"))
         for _ in range(CHANGES):
             change_one(twin, rng)
             await asyncio.sleep(rng.choice((10, 60)))

@@ -1,7 +1,7 @@
 """Objects of which fields are something else: what users, reports and programs may write."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any, Final, cast
 
@@ -17,33 +17,32 @@ NUMBERS: Final[tuple[float, ...]] = (
     *(1e308, -1e308),
 )
 OTHERS: Final[tuple[object, ...]] = (None, True, False, [], {}, [None], [""], {"": ""}, {"a": None})
-IDENTITY: Final = frozenset({"name", "namespace", "uid", "resourceVersion", "generation"})
+IDENTITY: Final = frozenset(
+    {"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp"}
+)
+PARTS: Final = ("metadata", "spec", "status")
 _MAPS: Final = frozenset(
     {"annotations", "labels", "allocatable", "capacity", "nodeSelector", "limits"}
 )
 
 
-def changed(rng: Random, raw: Manifest, *, keeps_types: bool) -> Manifest:
-    """The object with up to three fields changed or gone, none of which says which object it is.
+def changed(
+    rng: Random, raw: Manifest, parts: Iterable[str] = PARTS, *, keeps_types: bool
+) -> Manifest:
+    """The object with up to three fields of its parts changed or gone, but not what it is called.
 
     `keeps_types`: a text stays a text and a number a number, as in what an API server has checked.
     """
     found = copy.deepcopy(raw)
     for _ in range(rng.choice((1, 1, 2, 3))):
-        places = [*_places(found)]
+        places = [place for part in parts for place in _within(found.get(part))]
         if places:
             _change(rng, *rng.choice(places), keeps_types=keeps_types)
     return found
 
 
-def _places(raw: Manifest) -> Iterator[tuple[Any, Any]]:
-    """All fields and entries, each as what holds it and its key there."""
-    for part in ("metadata", "spec", "status"):
-        if isinstance(raw.get(part), dict):
-            yield from _within(raw[part])
-
-
 def _within(value: object) -> Iterator[tuple[Any, Any]]:
+    """All fields and entries, each as what holds it and its key there."""
     match value:
         case dict():
             inner = cast("Manifest", value)
