@@ -190,7 +190,7 @@ class _Loader(yaml.CSafeLoader):
         return {_key(key, node.start_mark): value for key, value in found.items()}
 
 
-def _key(key: Hashable, mark: object) -> str:
+def _key(key: Hashable, mark: yaml.Mark | None) -> str:
     """A key as it is in JSON, for which numbers and truth values are written out."""
     match key:
         case str():
