@@ -40,11 +40,12 @@ def status_of(resource: Resource, status: ApiModel) -> Manifest:
     }
 
 
-def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> list[Manifest]:
+def status_operations(raw: Mapping[str, Any], new: ApiModel) -> list[Manifest]:
     """The JSON patch (RFC 6902) that turns the status of an object, read as `raw`, into a new one.
 
     It fails unless that status is as it was read, whatever else in the object has changed.
-    Top-level fields are replaced or removed as a whole.
+    Top-level fields are replaced or removed as a whole. Raises ValidationError where that status
+    cannot be read.
     """
     there, wire = raw.get("status"), status_wire_of(new)
     tests: list[Manifest] = [
@@ -53,7 +54,9 @@ def status_operations(raw: Mapping[str, Any], old: ApiModel, new: ApiModel) -> l
     ]
     if there is None:
         return [*tests, {"op": "add", "path": "/status", "value": wire}]
-    patch = status_patch(old, new)
+    # By what it says itself: what is left out there and what is known to be empty are the same, but
+    # only a field that is there can be removed.
+    patch = status_patch(type(new).model_validate(there), new)
     gone = [key for key, value in patch.items() if value is None]
     changed = sorted(patch.keys() - gone)
     removed = ({"op": "remove", "path": f"/status/{key}"} for key in gone)

@@ -35,7 +35,10 @@ def applied(old: Mapping[str, Any], wanted: Mapping[str, Any]) -> Raw:
 
 
 def operated(old: Mapping[str, Any], operations: Iterable[Mapping[str, Any]]) -> Raw:
-    """The object after a JSON patch (RFC 6902). Raises Invalid if a test fails."""
+    """The object after a JSON patch (RFC 6902).
+
+    Raises Invalid if a test fails, or what is to be removed is not there.
+    """
     new = dict(old)
     for each in operations:
         keys = [key.replace("~1", "/").replace("~0", "~") for key in each["path"].split("/")[1:]]
@@ -64,6 +67,8 @@ def _operated(old: object, keys: Sequence[str], operation: Mapping[str, Any]) ->
         if fields.get(key) != operation.get("value"):
             raise Invalid(f"the test of {operation['path']} failed", status=422)
     elif operation["op"] == "remove":
+        if key not in fields:
+            raise Invalid(f"there is no {operation['path']} to remove", status=422)
         del fields[key]
     else:
         fields[key] = operation["value"]

@@ -76,7 +76,7 @@ class StatusWriter:
             raise Conflict(f"the spec of {job.name} has changed")
         if not _is_same(job.status_written, raw.get("status", {})):
             raise Conflict(f"the status of {job.name} has changed")
-        operations = status_operations(raw, job.status_written, step.status)
+        operations = status_operations(raw, step.status)
         if step.create:
             generation = {"op": "test", "path": "/metadata/generation", "value": meta.generation}
             operations.insert(0, generation)

@@ -93,7 +93,7 @@ def test_operations_leave_alone_what_has_not_changed() -> None:
     }
     old = TrainingJobStatus.model_validate(raw["status"])
     new = old.model_copy(update={"restarts": 2})
-    operations = status_operations(raw, old, new)
+    operations = status_operations(raw, new)
     assert operations[:2] == [
         {"op": "test", "path": "/metadata/uid", "value": "u"},
         {"op": "test", "path": "/status", "value": raw["status"]},
@@ -102,3 +102,12 @@ def test_operations_leave_alone_what_has_not_changed() -> None:
     assert set_["/status/restarts"] == 2
     assert {each["op"] for each in operations[2:]} == {"add"}
     assert not {"/status/message", "/status/reason", "/status/unknown"} & set_.keys()
+
+
+def test_operations_remove_only_what_is_there() -> None:
+    """A status that says a field is empty, and one that leaves it out, are the same."""
+    new = TrainingJobStatus(reason="Ready", message="", nodes_summary="")
+    for status, removed in (({"message": ""}, ["/status/message"]), ({}, [])):
+        raw = {"metadata": {"uid": "u"}, "status": {"reason": "R", **status}}
+        operations = status_operations(raw, new)
+        assert [each["path"] for each in operations if each["op"] == "remove"] == removed
