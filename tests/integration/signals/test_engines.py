@@ -29,7 +29,14 @@ ENGINES = {
     "dynamo_frontend": "Dynamo",
     "ray_serve": "RayServe",
 }
-GATEWAYS = {"istio": "Istio", "envoy": "Envoy", "ingress_nginx": "NGINX"}
+GATEWAYS = {
+    "istio": "Istio",
+    "envoy": "Envoy",
+    "ingress_nginx": "NGINX",
+    "endpoint_picker": "InferencePool",
+}
+OWN = {*ENGINES, "endpoint_picker"}
+"""What runs in the namespace of the service, and not in one for the whole cluster."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +58,7 @@ def prometheus(
         targets: list[Scraped] = []
         for name, exporter in exporters.items():
             pod = f"{job_name(name)}-server-0" if name in ENGINES else f"{job_name(name)}-0"
-            namespace = "team" if name in ENGINES else "ingress"
+            namespace = "team" if name in OWN else "ingress"
             service = {"service": "metrics"}
             labels = {"namespace": namespace, "pod": pod, **service}
             targets.append(Scraped(exporter.address, labels))
@@ -184,7 +191,7 @@ def test_who_names_the_wrong_server_is_told_the_right_one(
 
 @pytest.mark.parametrize(
     ("recorded", "turned_away", "waiting"),
-    [("istio", 6, 0), ("envoy", 8, 31), ("ingress_nginx", 6, 0)],
+    [("istio", 6, 0), ("envoy", 8, 31), ("ingress_nginx", 6, 0), ("endpoint_picker", 5, 5)],
 )
 def test_requests_that_find_no_replica_at_the_gateway_wake_a_service(
     prometheus: PrometheusServer, recorded: str, turned_away: float, waiting: float
@@ -195,6 +202,19 @@ def test_requests_that_find_no_replica_at_the_gateway_wake_a_service(
     assert load == pytest.approx(turned_away + waiting / DRAIN_SECONDS, rel=0.1)
     nobody = read(prometheus, recorded, ready=0, least=0, gateway={**gateway, "name": "nobody"})
     assert "no requests for nobody" in nobody.unknown["server"].message
+
+
+def test_what_one_pools_endpoint_picker_refuses_is_no_load_of_another_pool(
+    prometheus: PrometheusServer, exporters: dict[str, RecordedExporter]
+) -> None:
+    gateway = {"type": "InferencePool", "name": "other"}
+    exporters["vllm"].more = 'inference_pool_ready_pods{name="other"} 0\n'
+
+    def loads() -> dict[str, Any]:
+        return read(prometheus, "endpoint_picker", ready=0, least=0, gateway=gateway).loads
+
+    wait_until(loads, timeout_seconds=60, what="its picker is scraped")
+    assert loads()["server"][ANY_SIZE] == 0
 
 
 def test_what_a_gateway_turns_away_is_load_beside_what_replicas_serve(

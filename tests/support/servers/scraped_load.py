@@ -20,8 +20,8 @@ DRAIN_SECONDS = 60
 
 def until_scraped(prometheus: PrometheusServer, exporters: int) -> None:
     """Wait until all exporters have been scraped for longer than a look reaches back."""
-    scraped = f"count(count_over_time(up[{SCOPE.window}]) >= {SCOPE.window_seconds})"
-    query = f"{scraped} or vector(0)"
+    often = f"count_over_time(up[{SCOPE.window}]) >= {SCOPE.window_seconds}"
+    query = f"count({often} and up offset {SCOPE.window}) or vector(0)"
     wait_until(
         lambda: int(prometheus.ask("query", query=query)["result"][0]["value"][1]) == exporters,
         timeout_seconds=60,

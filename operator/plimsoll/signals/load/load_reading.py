@@ -321,14 +321,10 @@ def _asleep(results: LoadResults, role: Role) -> str:
             " reach a replica"
         )
     name = gateway.name or results.job.metadata.name
-    known = (
-        f"the endpoint picker of InferencePool {name} reports no flow-control queue"
-        if gateway.type == "InferencePool"
-        else f"{gateway.type} reports no requests for {name}"
-    )
+    who = "the endpoint picker" if gateway.type == "InferencePool" else gateway.type
     return (
-        f"role {role.name} has no ready replica, and {known} that could wake it: check that"
-        " Prometheus scrapes the gateway, and spec.load.gateway.name"
+        f"role {role.name} has no ready replica, and {who} reports no requests for {name} that"
+        " could wake it: check that Prometheus scrapes the gateway, and spec.load.gateway.name"
     )
 
 

@@ -22,6 +22,9 @@ FLOW_CONTROL_QUEUE: Final = (
 POOL_AVERAGE_QUEUE: Final = "inference_pool_average_queue_size"
 POOL_READY_PODS: Final = "inference_pool_ready_pods"
 """By pool, under the label `name`; their product is what waits at its replicas."""
+_POOL_ERRORS: Final = "inference_objective_request_error_total"
+_NO_REPLICA: Final = 'error_code="ServiceUnavailable"'
+"""Nor did one become ready while the request waited. The pool is known by the endpoint picker."""
 
 # Istio 1.x: docs/reference/config/metrics. The flags are Envoy's: no healthy upstream, overflow,
 # and no connection.
@@ -92,6 +95,10 @@ def _pool_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
         for each in (POOL_AVERAGE_QUEUE, POOL_READY_PODS)
     )
     yield marked(Measure.POOL_QUEUE, f"{queue} * {ready}")
+    errors = joined(_NO_REPLICA, within, scope.matchers)
+    picker = f"{POOL_READY_PODS}{{{by_name}}}"
+    refused = f"{_increase(f'{_POOL_ERRORS}{{{errors}}}', scope)} and on (instance) {picker}"
+    yield marked(Measure.UNSERVED, f"sum({refused}) or 0 * sum({picker})")
 
 
 def _envoy_terms(namespace: str, name: str, scope: Scope) -> Iterator[str]:
