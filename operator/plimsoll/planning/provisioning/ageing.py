@@ -19,6 +19,9 @@ def is_aged(order: Order, pool: GPUPool, now: datetime) -> bool:
 
 def aged_nodes(pool: GPUPool, snapshot: Snapshot) -> frozenset[str]:
     """The names of the pool's nodes that are that old."""
+    terms = pool.spec.provisioning
+    if terms is None or terms.max_age is None:
+        return frozenset()
     mine = (order for order in snapshot.orders if order.pool == pool.metadata.name)
     return frozenset(order.node for order in mine if is_aged(order, pool, snapshot.now))
 

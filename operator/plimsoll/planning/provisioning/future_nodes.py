@@ -92,13 +92,13 @@ def coming_orders(pool: GPUPool, snapshot: Snapshot) -> tuple[Order, ...]:
         for order in snapshot.orders
         if order.pool == pool.metadata.name
         and not (order.leaving or is_overdue(order, pool, snapshot.now))
-        and _comes_up(order, snapshot)
+        and _comes_up(order, snapshot.node_by_name)
     )
 
 
 def present_nodes(pool: GPUPool, snapshot: Snapshot) -> Sequence[NodeView]:
     """The pool's nodes that are there; one that is still coming up is not yet."""
-    coming = {order.node for order in snapshot.orders if _comes_up(order, snapshot)}
+    coming = snapshot.memo.of(_coming_up, snapshot.orders, snapshot.node_by_name)
     nodes = snapshot.nodes_by_pool[pool.metadata.name]
     return [node for node in nodes if node.name not in coming]
 
@@ -112,9 +112,14 @@ def room_for_more(pool: GPUPool, snapshot: Snapshot) -> int:
     return 0 if terms is None else max(0, terms.max - len(there) - others)
 
 
-def _comes_up(order: Order, snapshot: Snapshot) -> bool:
+def _coming_up(orders: Iterable[Order], nodes: Mapping[str, NodeView]) -> frozenset[str]:
+    """The names of the nodes that are there and still come up."""
+    return frozenset(order.node for order in orders if _comes_up(order, nodes))
+
+
+def _comes_up(order: Order, nodes: Mapping[str, NodeView]) -> bool:
     """Whether plans cannot use an ordered node yet: it has no GPUs, or takes no pods."""
-    node = snapshot.node_by_name.get(order.node)
+    node = nodes.get(order.node)
     return node is None or not (order.arrived or (node.offers and node.state.open))
 
 
