@@ -31,7 +31,7 @@ GPU: Final = "nvidia.com/gpu"
 SCAN_SECONDS: Final = 0.2
 GONE_SECONDS: Final = 60
 _OVER: Final = {"Succeeded", "Failed"}
-_IGNORED: Final = "status-taint.cluster-autoscaler.kubernetes.io/"
+_IGNORED: Final = ("status-taint.cluster-autoscaler.kubernetes.io/", "node.kubernetes.io/")
 
 
 @dataclass(slots=True)
