@@ -1,6 +1,6 @@
 """A real Prometheus scrapes what the engines' exporters write, and services are measured by it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -210,7 +210,7 @@ def test_what_one_pools_endpoint_picker_refuses_is_no_load_of_another_pool(
     gateway = {"type": "InferencePool", "name": "other"}
     exporters["vllm"].more = 'inference_pool_ready_pods{name="other"} 0\n'
 
-    def loads() -> dict[str, Any]:
+    def loads() -> Mapping[str, Any]:
         return read(prometheus, "endpoint_picker", ready=0, least=0, gateway=gateway).loads
 
     wait_until(loads, timeout_seconds=60, what="its picker is scraped")
