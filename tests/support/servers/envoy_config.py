@@ -1,7 +1,9 @@
 """How an Envoy is set that stands in front of services, as Kubernetes sees it: by their addresses.
 
 A Service's address refuses connections while it has no replica; routes try again until one is
-there, so their requests wait. Statistics are at /metrics of a port of their own.
+there, so their requests wait. Routes and clusters are what Envoy Gateway 1.9.1 makes of the
+BackendTrafficPolicy in docs/guides/prometheus.md (`egctl experimental translate`), but try again
+sooner. Statistics are at /metrics of a port of their own.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,15 @@ from typing import Any
 
 PATIENCE = "120s"
 AGAIN = {"base_interval": "0.1s", "max_interval": "0.5s"}
-MANY = 10_000
+TIMES = 1000
+AT_A_TIME = 1024
+OTHER_HOSTS_FIRST = {
+    "name": "envoy.retry_host_predicates.previous_hosts",
+    "typed_config": {
+        "@type": "type.googleapis.com/envoy.extensions.retry.host.previous_hosts.v3"
+        ".PreviousHostsPredicate"
+    },
+}
 _TYPE = "type.googleapis.com/envoy.extensions.filters"
 _ADMIN = "admin"
 SERVING = "serving"
@@ -60,8 +70,10 @@ def envoy_config(front: Front, ports: Ports) -> dict[str, Any]:
 def _route(path: str, cluster: str) -> dict[str, Any]:
     again = {
         "retry_on": "connect-failure",
-        "num_retries": MANY,
+        "num_retries": TIMES,
         "retry_back_off": AGAIN,
+        "retry_host_predicate": [OTHER_HOSTS_FIRST],
+        "host_selection_retry_max_attempts": 5,
     }
     route = {"cluster": cluster, "timeout": PATIENCE, "retry_policy": again}
     return {"match": {"prefix": path}, "route": route}
@@ -86,8 +98,8 @@ def _cluster(name: str, at: tuple[str, int] | None) -> dict[str, Any]:
     return {
         "name": name,
         "type": "STATIC",
-        "connect_timeout": "2s",
-        "circuit_breakers": {"thresholds": [{"max_retries": MANY, "max_pending_requests": MANY}]},
+        "connect_timeout": "10s",
+        "circuit_breakers": {"thresholds": [{"max_retries": AT_A_TIME}]},
         "load_assignment": {
             "cluster_name": name,
             "endpoints": [{"lb_endpoints": endpoints}] if endpoints else [],
