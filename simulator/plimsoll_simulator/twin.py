@@ -50,16 +50,17 @@ from plimsoll_simulator.virtual_time import VirtualTimeLoop, clock_of
 
 BEGINS = datetime(2026, 1, 1, tzinfo=UTC)
 _KIND_OF = {definition.definition.plural: name for name, definition in KIND_BY_NAME.items()}
-_TYPE_OF: dict[str, type[KubeObject]] = {
+TYPE_OF: dict[str, type[KubeObject]] = {
     "nodes": Node,
     "pods": Pod,
     "namespaces": Namespace,
     "priorityclasses": PriorityClass,
     "nodeclaims": NodeClaim,
 }
+"""Of the kinds that are not Plimsoll's own, by plural."""
 _PLURAL_OF = {
     **{kind: plural for plural, kind in _KIND_OF.items()},
-    **{type_.__name__: plural for plural, type_ in _TYPE_OF.items()},
+    **{type_.__name__: plural for plural, type_ in TYPE_OF.items()},
 }
 
 
@@ -103,7 +104,7 @@ class Twin:
         self.training.finish, self.training.woken = self.kubelets.finish, self._woken
         self._wake = asyncio.Event()
         self.resources = CustomResources(self._woken)
-        self._known: dict[str, dict[tuple[str, str], Any]] = {each: {} for each in _TYPE_OF}
+        self._known: dict[str, dict[tuple[str, str], Any]] = {each: {} for each in TYPE_OF}
         self.solver = InlineSolver(terms.most_effort_seconds)
         self._prometheus = Prometheus(clock)
         loads = LoadTerms(terms.load_seconds, WINDOW_SECONDS, clock=clock)
@@ -132,11 +133,11 @@ class Twin:
 
     def _heard(self, change: Change) -> None:
         plural, place = change.key.plural, (change.key.namespace, change.key.name)
-        if plural in _TYPE_OF:
+        if plural in TYPE_OF:
             if change.after is None:
                 del self._known[plural][place]
             else:
-                self._known[plural][place] = msgspec.convert(change.after, _TYPE_OF[plural])
+                self._known[plural][place] = msgspec.convert(change.after, TYPE_OF[plural])
             self._woken()
         elif plural in _KIND_OF:
             found = change.before if change.after is None else change.after

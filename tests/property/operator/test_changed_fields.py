@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -16,17 +17,14 @@ from hypothesis import strategies as st
 
 from plimsoll.api.values.quantities import parse_quantity
 from plimsoll.cli import main
-from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.errors import InvalidQuantity
-from plimsoll.kube.objects.node_claim import NodeClaim
-from plimsoll.kube.objects.objects import Namespace, Node, Pod, PriorityClass
 from plimsoll.observe.nodes.orders import Way
 from plimsoll.vocabulary import metrics
 from plimsoll_devcluster.gpu_models import A100, H100, T4
 from plimsoll_devcluster.manifest import Manifest, manifests_in
 from plimsoll_simulator.cluster.api_server import Key
 from plimsoll_simulator.cluster.nodes import gpu_node
-from plimsoll_simulator.twin import Twin, TwinTerms, lived
+from plimsoll_simulator.twin import TYPE_OF, Twin, TwinTerms, lived
 from support.objects.bought_nodes import a_growing_pool
 from support.objects.changed_fields import PARTS, changed
 from support.objects.job_manifests import a_policy, a_pool, a_training_job, an_inference_job
@@ -39,26 +37,11 @@ MANIFESTS = {
 }
 CLUSTER = EXAMPLES / "cluster.yaml"
 URGENT = EXAMPLES / "jobs" / "train-urgent.yaml"
-TYPES = {
-    "nodes": Node,
-    "pods": Pod,
-    "namespaces": Namespace,
-    "priorityclasses": PriorityClass,
-    "nodeclaims": NodeClaim,
-}
-KINDS = (*TYPES, "trainingjobs", "inferencejobs", "gpupools", "placementpolicies")
+KINDS = (*TYPE_OF, "trainingjobs", "inferencejobs", "gpupools", "placementpolicies")
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 CHANGES, SETTLED_SECONDS = 6, 120
 TERMS = TwinTerms(
-    loop=LoopTerms(
-        pause_seconds=5.0,
-        busy_pause_seconds=5.0,
-        idle_seconds=15.0,
-        cluster_status_seconds=30.0,
-        unchanged_seconds=0.0,
-        recheck_seconds=0.0,
-        ways=frozenset({Way.NODE_CLAIM}),
-    )
+    loop=replace(TwinTerms().loop, cluster_status_seconds=30.0, ways=frozenset({Way.NODE_CLAIM}))
 )
 """As the twin usually has them, but statuses are written more often, and nodes bought."""
 
@@ -91,7 +74,7 @@ def begin(twin: Twin) -> None:
 def is_legal(plural: str, raw: Manifest) -> bool:
     """Whether the API server would take it: its types are right, and so are quantities."""
     try:
-        msgspec.convert(raw, TYPES[plural])
+        msgspec.convert(raw, TYPE_OF[plural])
         for amount in raw["status"].get("allocatable", {}).values() if plural == "nodes" else ():
             parse_quantity(amount)
     except (msgspec.ValidationError, InvalidQuantity):
@@ -110,8 +93,8 @@ def change_one(twin: Twin, rng: Random) -> None:
         return
     old = rng.choice(there)
     parts = ("status",) if plural == "pods" else PARTS
-    new = changed(rng, old, parts, keeps_types=plural in TYPES)
-    if plural in TYPES and not is_legal(plural, new):
+    new = changed(rng, old, parts, keeps_types=plural in TYPE_OF)
+    if plural in TYPE_OF and not is_legal(plural, new):
         return
     meta = old["metadata"]
     key = Key(plural, meta.get("namespace", ""), meta["name"])

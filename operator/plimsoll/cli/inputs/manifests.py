@@ -200,5 +200,6 @@ def _key(key: Hashable, mark: yaml.Mark | None) -> str:
         case int():
             return str(key)
         case _:
-            problem = f"the key {key}: must be a text, such as '{key}'"
+            written = "null" if key is None else key
+            problem = f"the key {written}: must be a text, such as '{written}'"
             raise yaml.constructor.ConstructorError(None, None, problem, mark)

@@ -51,7 +51,8 @@ class GivingBack:
                     writer.orders.submit([change])
                 case Close() | Reopen() if not writer.nodes.is_busy:
                     writer.nodes.submit([change])
-                    reopened.update([change.node.name] if isinstance(change, Reopen) else [])
+                    if isinstance(change, Reopen):
+                        reopened.add(change.node.name)
                 case _:
                     pass
         return frozenset(reopened)

@@ -23,9 +23,9 @@ from plimsoll.control.provisioning.consolidation import Demand
 from plimsoll.control.provisioning.giving_back import GivingBack
 from plimsoll.control.solving.solver import Solver, outcome
 from plimsoll.observe.nodes.notices import closing_taint
-from plimsoll.observe.nodes.orders import Way
+from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.nodes.pool_templates import request_of, template_of, way_of
-from plimsoll.observe.snapshot import JobName, Snapshot
+from plimsoll.observe.snapshot import JobName, NodeView, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.provisioning.buying.awaited import arriving, unawaited
@@ -408,16 +408,16 @@ class Procurement:
                 for p in snapshot.pools
             ),
             frozenset((q.metadata.uid, q.metadata.generation) for q in snapshot.queues),
-            _closed(snapshot),
+            snapshot.memo.of(_closed, snapshot.orders, snapshot.node_by_name),
             self._blocked(snapshot),
             left_per_hour(snapshot),
             self._may_buy(snapshot),
         )
 
 
-def _closed(snapshot: Snapshot) -> frozenset[str]:
+def _closed(orders: Iterable[Order], nodes: Mapping[str, NodeView]) -> frozenset[str]:
     """The ordered nodes that are closed to be given back."""
-    there = (snapshot.node_by_name.get(order.node) for order in snapshot.orders)
+    there = (nodes.get(order.node) for order in orders)
     return frozenset(n.name for n in there if n is not None and closing_taint(n.node) is not None)
 
 

@@ -39,7 +39,7 @@ BAD: Final = (
     Bad(
         "a key that is no text",
         f"{_HEAD}spec:\n  null: 2\n",
-        ": is not YAML: line 5, column 3: the key None: must be a text, such as 'None'",
+        ": is not YAML: line 5, column 3: the key null: must be a text, such as 'null'",
     ),
     Bad(
         "a text", "hello\n", ": is not a Kubernetes object: it needs apiVersion, kind and metadata"

@@ -11,7 +11,7 @@ from datetime import timedelta
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.nodes.notices import closing_taint
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.ageing import is_aged, staying_nodes
+from plimsoll.planning.provisioning.ageing import aged_nodes, staying_nodes
 from plimsoll.planning.provisioning.buying.offers import Offer
 from plimsoll.planning.provisioning.buying.queue_budgets import QueueBudgets
 from plimsoll.planning.provisioning.future_nodes import hourly_price
@@ -76,12 +76,13 @@ def _candidates(snapshot: Snapshot, settled: Problem) -> Iterator[Candidate]:
     moved = _movable_jobs(settled)
     pools = {pool.metadata.name: pool for pool in snapshot.pools}
     left = {name: _kept(pool, snapshot) for name, pool in pools.items()}
+    old = {name: aged_nodes(pool, snapshot) for name, pool in pools.items()}
     for order in snapshot.orders:
         pool, jobs = pools[order.pool], moved.get(NodeName(order.node))
         terms, node = pool.spec.provisioning, snapshot.node_by_name.get(order.node)
         if terms is None or node is None or not jobs or not order.arrived or order.leaving:
             continue
-        aged = is_aged(order, pool, snapshot.now)
+        aged = order.node in old[order.pool]
         if aged or (left[order.pool] > terms.min and node.state.open):
             held = sum(held_milli(job, job.running) for job in jobs)
             yield Candidate(order.node, float(hourly_price(pool)), aged, held)

@@ -24,7 +24,8 @@ POOL_READY_PODS: Final = "inference_pool_ready_pods"
 """By pool, under the label `name`; their product is what waits at its replicas."""
 _POOL_ERRORS: Final = "inference_objective_request_error_total"
 _NO_REPLICA: Final = 'error_code="ServiceUnavailable"'
-"""Nor did one become ready while the request waited. The pool is known by the endpoint picker."""
+"""The picker had none, or none became ready while the request waited. These errors do not name
+their pool; the other figures of the same picker do."""
 
 # Istio 1.x: docs/reference/config/metrics. The flags are Envoy's: no healthy upstream, overflow,
 # and no connection.
