@@ -179,7 +179,7 @@ class Greedy:
         kind = claim, self._kinds.number(job, role), role.least, tuple(role.yields)
         if kind in self._unplaceable:
             return
-        for request in requests(self.ledger, job):
+        for request in requests(self.ledger, job, partial(self._may_fit, claim=claim)):
             if self._place(request, claim) is not None:
                 return
         if claim is not Claim.GUARANTEE:  # what is owed changes with every job
@@ -204,40 +204,41 @@ class Greedy:
 
     def _place_replica(self, job: Job, role: Role, claim: Claim) -> bool:
         placed = self.ledger.placed.get(job.name, ())
-        replica = free_index(role, placed)
-        return any(
-            self._place(Request(job, role, gpu_type, (replica,)), claim) is not None
-            for gpu_type in self._cheapest_types(job, role, placed)
-        )
-
-    def _cheapest_types(self, job: Job, role: Role, placed: Assignments) -> list[GpuType]:
-        """The GPU types that can take one more replica, the cheapest for what it adds first."""
-        left, pods = max(lacking_load(role, placed), 1), role.pods_per_replica
-
-        def price(gpu_type: GpuType) -> tuple[float, int]:
-            adds = max(min(role.carries(gpu_type), left), 1)
-            return price_of(self.ledger, job, role, gpu_type, pods) / adds, -adds
-
+        replicas = (free_index(role, placed),)
         kinds = [kind for kind in role.yields if kind in self.ledger.device_pools]
-        return sorted(kinds, key=lambda kind: (*price(kind), kind))
+        found = [Request(job, role, kind, replicas) for kind in kinds]
+        fitting = [request for request in found if self._may_fit(request, claim)]
+        cheapest_first = sorted(fitting, key=partial(self._price_of_load, placed=placed))
+        return any(self._place(request, claim) is not None for request in cheapest_first)
+
+    def _price_of_load(self, request: Request, placed: Assignments) -> tuple[float, int, GpuType]:
+        """What one more replica costs for what it adds, then how much that is; small is good."""
+        role, kind = request.role, request.gpu_type
+        adds = max(min(role.carries(kind), max(lacking_load(role, placed), 1)), 1)
+        price = price_of(self.ledger, request.job, role, kind, role.pods_per_replica)
+        return price / adds, -adds, kind
 
     def _whole_or_nothing(self, job: Job) -> None:
         if not is_whole(job, self.ledger.placed.get(job.name, ())):
             self.ledger.clear(job)
 
+    def _may_fit(self, request: Request, claim: Claim) -> bool:
+        """Whether there may be room for a request: it is due, and nothing like it has failed."""
+        if claim is Claim.GUARANTEE and not self.ledger.within_guarantee(
+            request.job.queue, request.gpu_type, request.gpu_milli
+        ):
+            return False
+        return self._kinds.of(request, claim) not in self._unplaceable
+
     def _place(self, request: Request, claim: Claim) -> Assignments | None:
-        owed = self.ledger.within_guarantee(request.job.queue, request.gpu_type, request.gpu_milli)
-        if claim is Claim.GUARANTEE and not owed:
-            return None
-        kind = self._kinds.of(request, claim)
-        if kind in self._unplaceable:
+        if not self._may_fit(request, claim):
             return None
         assignments = place(self.ledger, request)
         if assignments is None and claim is not Claim.FREE and not request.inside:
             reclaim = claim is Claim.GUARANTEE
             assignments = place_by_eviction(self.ledger, request, reclaim=reclaim)
         if assignments is None:
-            self._unplaceable[kind] = None
+            self._unplaceable[self._kinds.of(request, claim)] = None
         return assignments
 
     def grow(self) -> None:

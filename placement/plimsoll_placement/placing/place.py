@@ -128,6 +128,9 @@ def place_alone(ledger: Ledger, request: Request) -> Assignments | None:
     room = ledger.queue_room(request.job.queue, request.gpu_type)
     if room is not None and request.gpu_milli > room:
         return None
+    spot = request.job.spot_percent > 0
+    if ledger.most_pods(request.gpu_type, request.role, spot=spot) < request.pods:
+        return None
     if request.job.gang:
         return _place_together(ledger, request)
     if len(request.replicas) > 1 and request.role.pods_per_replica == 1:

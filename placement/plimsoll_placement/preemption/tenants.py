@@ -5,9 +5,9 @@ several roles.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,28 +58,6 @@ class Tenant:
         return held_milli(self.job, self.assignments)
 
 
-class _Kinds:
-    """Numbers tenants by what decides where they have room."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
-        self._roles: dict[int, int] = {}
-        """By the identity of roles, because most are of many tenants."""
-
-    def of(self, job: Job, unit: Assignments) -> int:
-        """The number of a tenant's kind."""
-        role = job.role(unit[0].role)
-        if id(role) not in self._roles:
-            yields = frozenset(role.yields.items())
-            needs = role.shape, role.eligible, yields, role.pods_per_replica
-            self._roles[id(role)] = self._number(needs)
-        needs = job.queue, job.required_level, job.spot_percent, job.gang
-        return self._number((self._roles[id(role)], len(unit), unit[0].gpu_type, *needs))
-
-    def _number(self, needs: Hashable) -> int:
-        return self._numbers.setdefault(needs, len(self._numbers))
-
-
 class Table:
     """The tenants on the devices of one pool: by tenant `columns`, by part of a device `parts`.
 
@@ -93,11 +71,12 @@ class Table:
         self._parts: list[tuple[int, int]] = []
         self._movable: Bools | None = None
 
-    def add(self, tenant: Tenant, columns: Sequence[int], devices: Sequence[int]) -> None:
-        """Add a tenant with its columns."""
-        self._parts += [(len(self.tenants), device) for device in devices]
-        self.tenants.append(tenant)
-        self._columns.append(columns)
+    def add(self, job: Job, unit: "_Unit", kind: int) -> None:
+        """Add a tenant of a job."""
+        number = len(self.tenants)
+        self._parts += [(number, device) for device in unit.devices]
+        self.tenants.append(Tenant(number, job, unit.assignments, unit.row, unit.loss, kind))
+        self._columns.append((*unit.columns, kind))
 
     def close(self) -> None:
         """Turn what was added into arrays."""
@@ -127,81 +106,103 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What could move together, with its columns but for its kind; None: it is not on one node."""
+    """What could move together, all on devices of one node.
+
+    `columns`: all but its kind; `needs`: the number of what decides where it has room.
+    """
 
     assignments: Assignments
-    held: Sequence[Held]
-    columns: Sequence[int] | None
+    pool: DevicePool
+    row: int
+    columns: Sequence[int]
+    devices: Sequence[int]
+    needs: int
+
+    @property
+    def loss(self) -> int:
+        """The weighed work that a move throws away."""
+        return self.columns[LOSS]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The units of a job that had these devices for its assignments."""
+
+    job: Job
+    priorities: Sequence[int]
+    held: Sequence[tuple[Held, ...]]
+    units: Sequence[_Unit]
+
+    def holds(self, ledger: Ledger, job: Job, assignments: Assignments) -> bool:
+        """Whether that is still so."""
+        return (
+            self.job is job
+            and self.priorities == ledger.problem.priorities
+            and len(self.held) == len(assignments)
+            and all(
+                ledger.devices_of(job, each) is held
+                for each, held in zip(assignments, self.held, strict=True)
+            )
+        )
 
 
 class _Units:
     """The units of each job, from one ledger to the next, by the very devices that it holds."""
 
     def __init__(self) -> None:
-        self._known: dict[JobName, tuple[Job, int, Sequence[_Unit]]] = {}
+        self._known: dict[JobName, _Known] = {}
+        self._needs: dict[Hashable, int] = {}
+
+    def turn_to(self, ledger: Ledger) -> None:
+        """Forget all once most of it is of jobs that are gone."""
+        if len(self._known) > 2 * len(ledger.problem.jobs):
+            self._known.clear()
+            self._needs.clear()
 
     def of(self, ledger: Ledger, job: Job, assignments: Assignments) -> Sequence[_Unit]:
         """What could move together of a job that may move."""
-        lowest = ledger.problem.priorities[-1]
         known = self._known.get(job.name)
-        if (
-            known is not None
-            and known[0] is job
-            and known[1] == lowest
-            and _holds_the_same(ledger, job, assignments, known[2])
-        ):
-            return known[2]
-        found = [
-            _Unit(unit, held, _columns(ledger, job, unit, held))
-            for unit in _units(job, assignments)
-            for held in ([pod for each in unit for pod in ledger.devices_of(job, each)],)
-        ]
-        self._known[job.name] = job, lowest, found
-        return found
+        if known is None or not known.holds(ledger, job, assignments):
+            held = [ledger.devices_of(job, each) for each in assignments]
+            one_by_one = [((each,), pods) for each, pods in zip(assignments, held, strict=True)]
+            units = [(assignments, [*chain(*held)])] if job.gang else one_by_one
+            tried = (self._unit(ledger, job, unit, pods) for unit, pods in units)
+            found = [each for each in tried if each is not None]
+            known = self._known[job.name] = _Known(job, ledger.problem.priorities, held, found)
+        return known.units
 
-
-def _holds_the_same(
-    ledger: Ledger, job: Job, assignments: Assignments, units: Sequence[_Unit]
-) -> bool:
-    if sum(len(unit.assignments) for unit in units) != len(assignments):
-        return False
-    now = (pod for each in assignments for pod in ledger.devices_of(job, each))
-    was = (pod for unit in units for pod in unit.held)
-    return all(a is b for a, b in zip_longest(now, was))
+    def _unit(
+        self, ledger: Ledger, job: Job, assignments: Assignments, pods: Sequence[Held]
+    ) -> _Unit | None:
+        columns = _columns(ledger, job, assignments, pods)
+        pool, position = pods[0].device_pool, pods[0].position
+        if columns is None or pool is None:
+            return None
+        devices = [device for pod in pods for device in pod.devices]
+        needs = self._needs.setdefault(_needs(job, assignments), len(self._needs))
+        return _Unit(assignments, pool, int(pool.rows[position]), columns, devices, needs)
 
 
 def tables_of(ledger: Ledger) -> Mapping[GpuType, Sequence[Table]]:
     """The tenants of a ledger as they are now, by GPU type."""
     pools = [pool for of_type in ledger.device_pools.values() for pool in of_type]
-    tables, kinds = {id(pool): Table(pool) for pool in pools}, _Kinds()
-    memory = ledger.problem.memory
+    tables = {id(pool): Table(pool) for pool in pools}
+    memory, kinds = ledger.problem.memory, dict[int, int]()
     units = _Units() if memory is None else memory.part(_Units)
+    units.turn_to(ledger)
     for name, assignments in ledger.placed.items():
         job = ledger.problem.job_by_name[name]
-        if job.pinned or job.companions:
-            continue
-        for unit in units.of(ledger, job, assignments):
-            if unit.columns is not None:
-                kind, table = kinds.of(job, unit.assignments), tables[id(unit.held[0].device_pool)]
-                row = int(table.pool.rows[unit.held[0].position])
-                loss = unit.columns[LOSS]
-                tenant = Tenant(len(table.tenants), job, unit.assignments, row, loss, kind)
-                devices = [device for pod in unit.held for device in pod.devices]
-                table.add(tenant, (*unit.columns, kind), devices)
+        if not job.pinned and not job.companions:
+            for unit in units.of(ledger, job, assignments):
+                # Numbered as they come, so that nothing depends on the problems before.
+                kind = kinds.setdefault(unit.needs, len(kinds))
+                tables[id(unit.pool)].add(job, unit, kind)
     by_type: dict[GpuType, list[Table]] = defaultdict(list)
     for table in tables.values():
         if table.tenants:
             table.close()
             by_type[table.pool.gpu_type].append(table)
     return by_type
-
-
-def _units(job: Job, assignments: Assignments) -> Iterator[Assignments]:
-    """What could move together of a job, whether or not it is on one node."""
-    if job.gang:
-        yield assignments
-    else:
-        yield from ((assignment,) for assignment in assignments)
 
 
 def _columns(
@@ -221,6 +222,14 @@ def _columns(
     priority = job.priority if job.gang else ledger.problem.priorities[-1]
     gpu_memory = shape.gpu_memory_bytes * pods
     return position, milli, whole, cpu, memory, gpu_memory, pods, _loss(ledger, job, unit), priority
+
+
+def _needs(job: Job, unit: Assignments) -> Hashable:
+    """What decides where a tenant has room."""
+    role = job.role(unit[0].role)
+    of_role = role.shape, role.eligible, frozenset(role.yields.items()), role.pods_per_replica
+    of_job = job.queue, job.required_level, job.spot_percent, job.gang
+    return len(unit), unit[0].gpu_type, of_role, of_job
 
 
 def _loss(ledger: Ledger, job: Job, unit: Assignments) -> int:

@@ -6,7 +6,8 @@ is not its concern.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,8 @@ from plimsoll_placement.state.occupancy import Occupancy
 from plimsoll_placement.state.power_budgets import Power
 from plimsoll_placement.state.prices import Prices
 from plimsoll_placement.state.rooms import Rooms
+
+T = TypeVar("T")
 
 
 class Ledger:
@@ -93,6 +96,7 @@ class Ledger:
         if not self.prices.turn_to(problem, rows):
             self.prices = Prices(problem, self.device_pools)
         self.power.turn_to(problem)
+        self._rooms.forget_until_changed()
         self.fragmentation = Fragmentation(problem)
         self.problem = problem
         return True
@@ -164,6 +168,22 @@ class Ledger:
             return np.where(allowed, np.maximum(room, 0), 0)
 
         return self._rooms.of(device_pool, (role.shape, role.eligible, spot), room_at)
+
+    def most_pods(self, gpu_type: GpuType, role: Role, *, spot: bool) -> int:
+        """How many new pods of a role there is room for at most, each node's power seen alone."""
+
+        def find() -> int:
+            pods = 0
+            for pool in self.pools_of(gpu_type):
+                powered = self.power.rooms(pool.rows, role.shape)
+                pods += int(np.minimum(self.room(pool, role, spot=spot), powered).sum())
+            return pods
+
+        return self.until_changed(("most pods", gpu_type, role.shape, role.eligible, spot), find)
+
+    def until_changed(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What follows from all that is free and held; found once as long as nothing changes."""
+        return self._rooms.until_changed(key, find)
 
     def _room_aside_from_rules(self, device_pool: DevicePool, shape: Shape, at: Positions) -> Ints:
         rows = device_pool.rows[at]
