@@ -1,5 +1,7 @@
 """A ledger knows the devices of all that it has placed, however much of it there was to place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,25 @@ def test_what_is_pinned_is_nothing_that_others_could_be_given() -> None:
     ledger.clear(gang)
     assert ledger.take(gang, GANG)
     assert not ledger.occupancy.could(gang.priority).any()
+
+
+def test_most_pods_follow_what_is_placed_and_what_budgets_become() -> None:
+    node = a_node(gpus=8, power_domains=(ROW,), busy_milliwatts=300_000)
+    problem = a_problem(
+        [node], [a_training_job("gang")], power_domains=[a_power_domain("row", budget_watts=1500)]
+    )
+    (gang,) = problem.jobs
+    ledger, role = Ledger(problem), gang.roles[0]
+
+    def most() -> int:
+        return ledger.most_pods(H100, role, spot=True)
+
+    before = most()
+    assert 0 < before < 8
+    assert ledger.take(gang, gang_on("n0"))
+    assert most() == before - 1
+    ledger.clear(gang)
+    assert most() == before
+    more = replace(problem, power_domains=(a_power_domain("row", budget_watts=1800),))
+    assert ledger.turn_to(more)
+    assert most() == before + 1
