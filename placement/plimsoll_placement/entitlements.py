@@ -63,9 +63,11 @@ def entitlements_of(
             if queue in fillings
         ]
         for job, filling in turns:
-            filling.take_held(job, _held(job, there))
+            if not filling.is_full:
+                filling.take_held(job, _held(job, there))
         for job, filling in turns:
-            filling.take_lacking(job)
+            if not filling.is_full:
+                filling.take_lacking(job)
     return {
         (queue, kind): milli - fillings[queue].left[kind] for (queue, kind), milli in most.items()
     }
@@ -106,6 +108,11 @@ class _Filling:
         self.left: dict[GpuType, int] = {}
         self._needs: dict[tuple[JobName, RoleName], _Need] = {}
         self._settled: set[JobName] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is left, so that no job takes anything any more."""
+        return not any(self.left.values())
 
     def take_held(self, job: Job, held: Held) -> None:
         """Take what a job holds: a whole gang, or whole replicas; any part of what is pinned."""
