@@ -175,8 +175,10 @@ class Ledger:
         def find() -> int:
             pods = 0
             for pool in self.pools_of(gpu_type):
-                powered = self.power.rooms(pool.rows, role.shape)
-                pods += int(np.minimum(self.room(pool, role, spot=spot), powered).sum())
+                room = self.room(pool, role, spot=spot)
+                if self.power.names:
+                    room = np.minimum(room, self.power.rooms(pool.rows, role.shape))
+                pods += int(room.sum())
             return pods
 
         return self.until_changed(("most pods", gpu_type, role.shape, role.eligible, spot), find)
