@@ -125,12 +125,21 @@ def place(ledger: Ledger, request: Request) -> Assignments | None:
 
 def place_alone(ledger: Ledger, request: Request) -> Assignments | None:
     """The same, without a gang's companions."""
+    role, spot = request.role, request.job.spot_percent > 0
     room = ledger.queue_room(request.job.queue, request.gpu_type)
     if room is not None and request.gpu_milli > room:
         return None
-    spot = request.job.spot_percent > 0
-    if ledger.most_pods(request.gpu_type, request.role, spot=spot) < request.pods:
+    most = ledger.known_most_pods(request.gpu_type, role, spot=spot)
+    if most is not None and most < request.pods:
         return None
+    found = _somehow(ledger, request)
+    if found is None:
+        ledger.most_pods(request.gpu_type, role, spot=spot)  # others like it will ask
+    return found
+
+
+def _somehow(ledger: Ledger, request: Request) -> Assignments | None:
+    """All replicas together if that can be, otherwise one by one if they are no gang."""
     if request.job.gang:
         return _place_together(ledger, request)
     if len(request.replicas) > 1 and request.role.pods_per_replica == 1:

@@ -181,7 +181,11 @@ class Ledger:
                 pods += int(room.sum())
             return pods
 
-        return self.until_changed(("most pods", gpu_type, role.shape, role.eligible, spot), find)
+        return self.until_changed(_pods_key(gpu_type, role, spot=spot), find)
+
+    def known_most_pods(self, gpu_type: GpuType, role: Role, *, spot: bool) -> int | None:
+        """The same if it has been found since something changed, otherwise None."""
+        return self._rooms.found(_pods_key(gpu_type, role, spot=spot))
 
     def until_changed(self, key: Hashable, find: Callable[[], T]) -> T:
         """What follows from all that is free and held; found once as long as nothing changes."""
@@ -427,6 +431,10 @@ class Ledger:
             position = device_pool.position.get(row)
             if position is not None:
                 yield device_pool, position
+
+
+def _pods_key(gpu_type: GpuType, role: Role, *, spot: bool) -> Hashable:
+    return "most pods", gpu_type, role.shape, role.eligible, spot
 
 
 def _is_comparable(before: Problem, now: Problem) -> bool:

@@ -44,6 +44,10 @@ class Rooms:
             self._until_changed[key] = find()
         return cast("T", self._until_changed[key])
 
+    def found(self, key: Hashable) -> int | None:
+        """The number that was found since the last change, if it was."""
+        return cast("int | None", self._until_changed.get(key))
+
     def forget_until_changed(self) -> None:
         """Find anew what follows from all that is free: it is free in another problem."""
         self._until_changed.clear()
