@@ -15,8 +15,10 @@ from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.training.expected_end import work_seconds
 from plimsoll.vocabulary.reasons import Reason
+from plimsoll_placement.check import violations
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Assignments, Job
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.score import score
 from plimsoll_placement.score.worth import lost_work
 
 _HOUR = 3600
@@ -27,7 +29,7 @@ _MICRO = 1_000_000
 def simulation(before: Trial, after: Trial, applied: Collection[Key]) -> Simulation:
     """The outcome for everything applied, and the effect on other jobs."""
     views = {_key(view): view for view in after.snapshot.jobs}
-    others = tuple(_others(before, after, applied))
+    others = () if _changes_nothing(before, after) else tuple(_others(before, after, applied))
     explaining = Explaining(after)
     simulated = [
         _simulated(after, views[key], why, others)
@@ -39,6 +41,19 @@ def simulation(before: Trial, after: Trial, applied: Collection[Key]) -> Simulat
         others=others,
         gpu_hours_lost=round(sum(other.gpu_hours_lost for other in others), 3),
     )
+
+
+def _changes_nothing(before: Trial, after: Trial) -> bool:
+    """Whether the plan without what is applied is as good with it, which then gets nothing.
+
+    Plans that are equally good may differ in which of several equal jobs start.
+    """
+    problem, was = after.result.problem, before.result.solution.placements
+    if after.result.solution.placements.keys() - before.result.problem.job_by_name.keys():
+        return False
+    if was.keys() - problem.job_by_name.keys() or violations(problem, was):
+        return False
+    return score(problem, was) >= score(problem, after.result.solution.placements)
 
 
 def _key(view: JobView) -> Key:

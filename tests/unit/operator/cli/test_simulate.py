@@ -7,15 +7,29 @@ from typing import Any
 
 import pytest
 
-from support.clusters.recorded_clusters import a_crowded_node, a_job, a_running_job, a_snapshot
+from plimsoll_devcluster.fake_nodes import fake_node
+from support.clusters.recorded_clusters import (
+    URGENT,
+    a_crowded_node,
+    a_job,
+    a_running_job,
+    a_snapshot,
+)
 from support.objects.job_manifests import an_inference_job
 from support.objects.manifests import H100, Manifest, edited, gpu_pool
 from support.programs.cli_runs import Ran, run, written
 
+A100 = "NVIDIA-A100-SXM4-80GB"
 RATE: dict[str, Any] = {
     "work": {"amount": 3600},
     "accelerators": [{"type": H100, "throughput": [{"workers": 1, "rate": 1}]}],
 }
+
+
+def on(*kinds: str) -> dict[str, Any]:
+    """Types on which a job is equally fast."""
+    rates = [{"type": kind, "throughput": [{"workers": 1, "rate": 1}]} for kind in kinds]
+    return {"accelerators": rates}
 
 
 def simulated(
@@ -123,6 +137,21 @@ def test_for_a_job_that_would_wait_it_is_explained_when_it_could_start(
     assert "Hold: LowerPriority: " in ran.out
     assert "starts: about 2026-11-21 13:00 UTC, when other jobs should have ended" in ran.out
     assert "No effect on other jobs." in ran.out
+
+
+def test_a_job_that_waits_and_takes_nothing_from_others_has_no_effect_on_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [fake_node("a", gpus=2), fake_node("b", gpus=4), fake_node("c", A100, gpus=8)]
+    jobs = [a_job("two", 2, **on(H100, A100)), a_job("four", 4, **on(H100))]
+    jobs += [a_job("six", 6, **on(H100, A100))]
+    for job in jobs:
+        job["spec"]["priorityClassName"] = "urgent"
+    snapshot = a_snapshot(tmp_path, URGENT, *nodes, *jobs)
+    file = written(tmp_path, "job.yaml", a_job("a-new", 8, **on(A100)))
+    printed = answer(run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", "json"))
+    assert printed["applied"][0]["why"]["job"]["action"] == "Hold"
+    assert printed["others"] == []
 
 
 def test_a_job_that_runs_already_is_simulated_with_its_new_size(
