@@ -6,7 +6,7 @@ Everything is taken from the ledger as it is found, and given back if the whole 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -197,24 +197,27 @@ def _spot_allowances(ledger: Ledger, request: Request) -> Iterator[int]:
 
 
 def _field(ledger: Ledger, request: Request, *, spot: bool) -> Field:
-    role = request.role
-    device_pools = ledger.pools_of(request.gpu_type)
-    if not device_pools:
-        empty = np.zeros(0, dtype=np.int64)
-        return Field(empty, empty, empty, empty, empty)
-    rows = np.concatenate([device_pool.rows for device_pool in device_pools])
-    room = np.concatenate(
-        [ledger.room(device_pool, role, spot=spot) for device_pool in device_pools]
-    )
-    free = np.concatenate([device_pool.milli for device_pool in device_pools])
-    field = Field(rows, room, free, ledger.prices.of(request.job, role)[rows], np.arange(len(rows)))
-    return field.within(room > 0)
+    pools, role = ledger.pools_of(request.gpu_type), request.role
+    room = _joined([ledger.room(pool, role, spot=spot) for pool in pools])
+    places = np.flatnonzero(room)
+    rows = _joined([pool.rows for pool in pools])[places]
+    free = _joined([pool.milli for pool in pools])[places]
+    return Field(rows, room[places], free, ledger.prices.of(request.job, role)[rows], places)
+
+
+def _joined(parts: Sequence[Ints]) -> Ints:
+    """The parts one after the other; most GPU types have a single pool."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
 def _fill(ledger: Ledger, request: Request, field: Field, spot_pods: int) -> Assignments | None:
     """Assign pods node by node; None, and nothing taken, if the field runs out."""
-    powered = np.minimum(field.room, ledger.power.rooms(field.rows, request.role.shape))
-    field = replace(field, room=powered).within(powered > 0)
+    if ledger.power.names:
+        room = np.minimum(field.room, ledger.power.rooms(field.rows, request.role.shape))
+        powered = Field(field.rows, room, field.free, field.prices, field.places)
+        field = powered.within(room > 0)
     at = _alone(ledger, field, request)
     row = None if at is None else int(field.rows[at])
     if row is not None and (spot_pods >= request.pods or not ledger.spot[row]):
