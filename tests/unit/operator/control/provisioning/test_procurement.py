@@ -14,9 +14,14 @@ from plimsoll.clock import SYSTEM
 from plimsoll.control.current_plan import CurrentPlan
 from plimsoll.control.loop import Loop
 from plimsoll.control.loop_terms import LoopTerms
-from plimsoll.control.provisioning.procurement import UNTOLD_SECONDS, Procurement
+from plimsoll.control.provisioning.procurement import (
+    PAUSE_SECONDS,
+    UNTOLD_SECONDS,
+    Procurement,
+)
 from plimsoll.kube.events import EventRecorder
 from plimsoll.kube.http.client import KubeClient
+from plimsoll.observe.nodes.notices import GIVEN_BACK_TAINT
 from plimsoll.observe.nodes.orders import Way
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll.planning.actions import Hold
@@ -35,6 +40,7 @@ from support.clusters.seen import seen
 from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
 from support.objects.job_manifests import a_training_job
 
+CLOSED = {"key": GIVEN_BACK_TAINT, "value": "idle", "effect": "NoSchedule"}
 TERMS = LoopTerms(ways=frozenset({Way.NODE_CLAIM}))
 
 
@@ -131,6 +137,41 @@ def test_that_a_job_fits_nowhere_is_told_once_it_is_known_what_to_buy() -> None:
         assert reasons(told).keys() == {"job", "huge"}, "what was told is not taken back"
 
     asyncio.run(turns())
+
+
+class Counting(InlineSolver):
+    """Counts what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.asked = 0
+
+    async def estimate(self, problem: Problem) -> Solution | None:
+        self.asked += 1
+        return await super().estimate(problem)
+
+
+def test_what_to_buy_is_worked_out_anew_once_a_node_is_closed() -> None:
+    there = [a_growing_pool(), a_claim("h100-1", node="n", arrived=True)]
+    there += [a_training_job("gang", workers=2, gpus=8)]
+    snapshot, current = waiting(*there, a_node_of("h100", "n"))
+    closed, _ = waiting(*there, a_node_of("h100", "n", taints=[CLOSED]))
+
+    async def turns() -> list[int]:
+        writer, solver = a_writer(), Counting()
+        seconds, asked = [1000.0], list[int]()
+        clock = replace(SYSTEM, monotonic=lambda: seconds[0])
+        procurement = Procurement(solver, clock, lambda: None, terms=LoopTerms())
+        for each in (snapshot, snapshot, closed, closed):
+            procurement.turn(each, current, writer)
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.gather(*others)
+            seconds[0] += PAUSE_SECONDS
+            asked.append(solver.asked)
+        return asked
+
+    first, same, after, still = asyncio.run(turns())
+    assert 0 < first == same < after == still
 
 
 def reasons(holds: Iterable[Hold]) -> dict[str, str]:
