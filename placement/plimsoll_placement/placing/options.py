@@ -34,13 +34,13 @@ def price_of(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType, pods: int)
         return least * pods
     spot = job.spot_percent > 0
 
-    def find() -> int | None:
+    def find() -> int:
         rooms = ((each, ledger.room(each, role, spot=spot)) for each in ledger.pools_of(gpu_type))
-        return ledger.prices.of_pods(job, role, pods, rooms)
+        found = ledger.prices.of_pods(job, role, pods, rooms)
+        return least * pods if found is None else found
 
     key = "price", price_key(job, role), gpu_type, pods, role.shape, role.eligible, spot
-    found = ledger.until_changed(key, find)
-    return least * pods if found is None else found
+    return ledger.until_changed(key, find)
 
 
 def counts_alike(ledger: Ledger, job: Job, one: GpuType, other: GpuType) -> bool:

@@ -6,7 +6,7 @@ enough for all pods, the nodes are cleared further; if only power is lacking, jo
 the domain yield as well.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -28,10 +28,6 @@ MOST_IN_VAIN = 16
 """Give up after this many nodes that could not be cleared."""
 
 
-_Costs = tuple[Ints, Ints, Ints, Ints]
-"""Nodes that could be cleared: rows, pods, the highest priority to yield, milli-GPUs missing."""
-
-
 class NodePreemption:
     """One attempt to make room for a request."""
 
@@ -44,7 +40,8 @@ class NodePreemption:
 
         Then `removed` is what these have lost.
         """
-        if not self._could.any() or self._most_pods() < self.request.pods:
+        most = self.ledger.found(self._key(spot=self.request.job.spot_percent > 0))
+        if not self._could.any() or (most is not None and most < self.request.pods):
             return None
         found = self._assignments() if self._frees_quota() else None
         self.removed = reprieve(self.ledger, self.removed)
@@ -165,13 +162,16 @@ class NodePreemption:
         if percent < WHOLE_PERCENT:
             yield from self._fields_on(spot=False)
 
-    def _most_pods(self) -> int:
-        """How many pods there would be room for at most if all that could yield did."""
-        costs = self._costs(spot=self.request.job.spot_percent > 0)
-        return sum(int(rooms.sum()) for _, rooms, _, _ in costs)
+    def _key(self, *, spot: bool) -> Hashable:
+        """By what it is known how many pods there would be room for if all that could yield did."""
+        role = self.request.role
+        return "could yield", self._floor, self.request.gpu_type, role.shape, role.eligible, spot
 
     def _fields_on(self, *, spot: bool) -> Iterator[list[int]]:
-        parts = self._costs(spot=spot)
+        costs = (self._costs(device_pool, spot=spot) for device_pool in self._device_pools())
+        parts = [part for part in costs if part is not None]
+        most = sum(int(rooms.sum()) for _, rooms, _, _ in parts)
+        self.ledger.until_changed(self._key(spot=spot), lambda: most)
         if not parts:
             return
         rows, rooms, priorities, missing = (
@@ -183,25 +183,18 @@ class NodePreemption:
         if level is not None:
             for part in _by_domain(self.ledger.domains(level)[rows], rooms, pods):
                 yield rows[part].tolist()
-        elif int(rooms.sum()) >= pods:
+        elif most >= pods:
             yield rows.tolist()
 
-    def _costs(self, *, spot: bool) -> Sequence[_Costs]:
-        """What it costs to clear nodes of the requested type, by device pool."""
+    def _device_pools(self) -> Iterator[DevicePool]:
+        for device_pool in self.ledger.device_pools.get(self.request.gpu_type, ()):
+            if device_pool.granted_milli(self.request.role.shape.gpu_milli) is not None:
+                yield device_pool
 
-        def find() -> list[_Costs]:
-            pools = self.ledger.device_pools.get(self.request.gpu_type, ())
-            milli = self.request.role.shape.gpu_milli
-            usable = (pool for pool in pools if pool.granted_milli(milli) is not None)
-            costs = (self._costs_on(pool, spot=spot) for pool in usable)
-            return [each for each in costs if each is not None]
-
-        role = self.request.role
-        key = "costs", self._floor, self.request.gpu_type, role.shape, role.eligible, spot
-        return self.ledger.until_changed(key, find)
-
-    def _costs_on(self, device_pool: DevicePool, *, spot: bool) -> _Costs | None:
-        """What it costs to clear the nodes of a device pool; None if none can be."""
+    def _costs(
+        self, device_pool: DevicePool, *, spot: bool
+    ) -> tuple[Ints, Ints, Ints, Ints] | None:
+        """Nodes that could be cleared: rows, pods, highest priority to yield, milli missing."""
         ledger, request = self.ledger, self.request
         granted = device_pool.granted_milli(request.role.shape.gpu_milli) or 1
         could = self._could[:, device_pool.rows]

@@ -7,7 +7,6 @@ is not its concern.
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +42,6 @@ from plimsoll_placement.state.occupancy import Occupancy
 from plimsoll_placement.state.power_budgets import Power
 from plimsoll_placement.state.prices import Prices
 from plimsoll_placement.state.rooms import Rooms
-
-T = TypeVar("T")
 
 
 class Ledger:
@@ -185,11 +182,15 @@ class Ledger:
 
     def known_most_pods(self, gpu_type: GpuType, role: Role, *, spot: bool) -> int | None:
         """The same if it has been found since something changed, otherwise None."""
-        return self._rooms.found(_pods_key(gpu_type, role, spot=spot))
+        return self.found(_pods_key(gpu_type, role, spot=spot))
 
-    def until_changed(self, key: Hashable, find: Callable[[], T]) -> T:
-        """What follows from all that is free and held; found once as long as nothing changes."""
+    def until_changed(self, key: Hashable, find: Callable[[], int]) -> int:
+        """A number that follows from all that is free and held; found once until that changes."""
         return self._rooms.until_changed(key, find)
+
+    def found(self, key: Hashable) -> int | None:
+        """The number that was found since the last change, if it was."""
+        return self._rooms.found(key)
 
     def _room_aside_from_rules(self, device_pool: DevicePool, shape: Shape, at: Positions) -> Ints:
         rows = device_pool.rows[at]

@@ -4,7 +4,7 @@ Of thousands of requests many are alike, and each changes a node or two.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Final, TypeVar, cast
+from typing import Final
 
 import numpy as np
 
@@ -19,9 +19,6 @@ MOST_PIECEMEAL: Final = 4
 """Where there were more changes than a device pool's rows by this, all rows are renewed at once."""
 
 
-T = TypeVar("T")
-
-
 class Rooms:
     """The room on the rows of device pools, by whatever else it depends on."""
 
@@ -31,22 +28,23 @@ class Rooms:
         self._changed: list[int] = []
         """The node of each change."""
         self._cells = 0
-        self._until_changed: dict[Hashable, object] = {}
+        self._until_changed: dict[Hashable, int] = {}
 
     def change(self, row: int) -> None:
         """Note that something else is free on a node."""
         self._changed.append(row)
         self._until_changed.clear()
 
-    def until_changed(self, key: Hashable, find: Callable[[], T]) -> T:
-        """What follows from all that is free; it is found once as long as nothing changes."""
-        if key not in self._until_changed:
-            self._until_changed[key] = find()
-        return cast("T", self._until_changed[key])
+    def until_changed(self, key: Hashable, find: Callable[[], int]) -> int:
+        """A number that follows from all that is free; it is found once until that changes."""
+        known = self._until_changed.get(key)
+        if known is None:
+            known = self._until_changed[key] = find()
+        return known
 
     def found(self, key: Hashable) -> int | None:
         """The number that was found since the last change, if it was."""
-        return cast("int | None", self._until_changed.get(key))
+        return self._until_changed.get(key)
 
     def forget_until_changed(self) -> None:
         """Find anew what follows from all that is free: it is free in another problem."""
