@@ -20,13 +20,11 @@ class _Named(Protocol):
 N = TypeVar("N", bound=_Named)
 
 
-class Memory:
-    """The parts by their kind, and the nodes and jobs of the last problem."""
+class Parts:
+    """What is derived from something, by its kind, for as long as that is there."""
 
     def __init__(self) -> None:
         self._parts: dict[type[object], object] = {}
-        self._nodes: tuple[Node, ...] = ()
-        self._jobs: tuple[Job, ...] = ()
 
     def part(self, kind: type[T]) -> T:
         """The part of a kind, made when it is first asked for."""
@@ -34,6 +32,15 @@ class Memory:
         if found is None:
             found = self._parts[kind] = kind()
         return cast("T", found)
+
+
+class Memory(Parts):
+    """The parts by their kind, and the nodes and jobs of the last problem."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._nodes: tuple[Node, ...] = ()
+        self._jobs: tuple[Job, ...] = ()
 
     def of_nodes(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         """The nodes, those that equal their predecessors as the same objects as before."""

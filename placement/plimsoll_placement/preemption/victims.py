@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from weakref import WeakKeyDictionary
 
 from plimsoll_placement.model import Assignments, GpuType, Job, JobName, QueueName
 from plimsoll_placement.placing.place import Request
@@ -73,8 +72,8 @@ class _Stake:
     beyond: Assignments
 
 
-_Stakes = dict[JobName, _Stake]
-_stakes: WeakKeyDictionary[Ledger, tuple[Problem, _Stakes]] = WeakKeyDictionary()
+class _Stakes(dict[JobName, _Stake]):
+    """What is at stake for each job that was looked at."""
 
 
 def _stake(ledger: Ledger, job: Job) -> _Stake:
@@ -82,10 +81,7 @@ def _stake(ledger: Ledger, job: Job) -> _Stake:
 
     Thousands of requests look at the same jobs.
     """
-    problem, known = _stakes.get(ledger, (None, _Stakes()))
-    if problem is not ledger.problem:
-        known = _Stakes()
-        _stakes[ledger] = ledger.problem, known
+    known = ledger.derived.part(_Stakes)
     assignments, stake = ledger.placed[job.name], known.get(job.name)
     if stake is None or stake.assignments is not assignments:
         loss = weighed_loss(ledger.problem, job, assignments, ())

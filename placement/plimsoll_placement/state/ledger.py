@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll_placement.memory import changed_rows
+from plimsoll_placement.memory import Parts, changed_rows
 from plimsoll_placement.model import (
     NO_GPUS,
     WHOLE_GPU_MILLI,
@@ -75,6 +75,8 @@ class Ledger:
         self._domains: dict[int, Ints] = {}
         self._eligible: dict[int, NDArray[np.bool_]] = {}
         self._rooms = Rooms()
+        self.derived = Parts()
+        """What others derive from the jobs as they are in this problem."""
 
     def turn_to(self, problem: Problem) -> bool:
         """Hold what it holds in another problem; False if that is too different to be told apart.
@@ -95,6 +97,7 @@ class Ledger:
         self.power.turn_to(problem)
         self._rooms.forget_until_changed()
         self.fragmentation = Fragmentation(problem)
+        self.derived = Parts()
         self.problem = problem
         return True
 
