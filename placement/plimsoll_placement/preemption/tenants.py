@@ -154,10 +154,12 @@ class _Units:
         self._needs: dict[Hashable, int] = {}
 
     def turn_to(self, ledger: Ledger) -> None:
-        """Forget all once most of it is of jobs that are gone."""
-        if len(self._known) > 2 * len(ledger.problem.jobs):
-            self._known.clear()
+        """Forget jobs that have no place any more, and all where few needs are still theirs."""
+        if len(self._needs) > 2 * len(self._known):
             self._needs.clear()
+            self._known.clear()
+        if len(self._known) > len(ledger.placed):
+            self._known = {name: self._known[name] for name in ledger.placed.keys() & self._known}
 
     def of(self, ledger: Ledger, job: Job, assignments: Assignments) -> Sequence[_Unit]:
         """What could move together of a job that may move."""
