@@ -19,7 +19,7 @@ from plimsoll_devcluster.histories.drawn import script
 from plimsoll_devcluster.histories.neighbours import beside_hostile_tenants
 from plimsoll_devcluster.histories.process import Mortal
 from plimsoll_devcluster.histories.proxy import FaultyApi, faulty_api
-from plimsoll_devcluster.histories.round import Stage, stage
+from plimsoll_devcluster.histories.round import SETTLE_SECONDS, Stage, stage
 from plimsoll_devcluster.histories.script import Blow, Lane, Script
 from plimsoll_devcluster.histories.sight import Sight
 from plimsoll_devcluster.manifest import Manifest
@@ -40,7 +40,8 @@ ACTING_SECONDS = 10.0 * PATIENCE
 
 @pytest.fixture
 def faulty(control_plane: Cluster, api: ApiServer, tmp_path: Path) -> Iterator[Stage]:
-    with stage(api, control_plane.kubeconfig, tmp_path) as found:
+    bound = SETTLE_SECONDS * PATIENCE
+    with stage(api, control_plane.kubeconfig, tmp_path, settle_seconds=bound) as found:
         yield found
 
 
