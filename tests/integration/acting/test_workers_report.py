@@ -120,6 +120,8 @@ def test_gradients_that_are_noisy_enough_are_worth_a_restart_with_a_larger_batch
     with attached(scene, before.pods[0], tmp_path) as worker:
         worker.progress(done=400, rate=110, gradient_noise=100_000)
         worker.saved(400)
+        # It takes over half a minute on an idle machine.
+        scene.patience_seconds = 2 * SECONDS
         scene.events(job, "BatchChanged")
         worker.progress(done=500)
         worker.saved(500)
