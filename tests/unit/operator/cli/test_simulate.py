@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100
 from support.clusters.recorded_clusters import (
     URGENT,
     a_crowded_node,
@@ -16,20 +17,17 @@ from support.clusters.recorded_clusters import (
     a_snapshot,
 )
 from support.objects.job_manifests import an_inference_job
-from support.objects.manifests import H100, Manifest, edited, gpu_pool
+from support.objects.manifests import Manifest, edited, gpu_pool
 from support.programs.cli_runs import Ran, run, written
-
-A100 = "NVIDIA-A100-SXM4-80GB"
-RATE: dict[str, Any] = {
-    "work": {"amount": 3600},
-    "accelerators": [{"type": H100, "throughput": [{"workers": 1, "rate": 1}]}],
-}
 
 
 def on(*kinds: str) -> dict[str, Any]:
     """Types on which a job is equally fast."""
     rates = [{"type": kind, "throughput": [{"workers": 1, "rate": 1}]} for kind in kinds]
     return {"accelerators": rates}
+
+
+RATE: dict[str, Any] = {"work": {"amount": 3600}, **on(H100)}
 
 
 def simulated(
