@@ -33,14 +33,13 @@ def price_of(ledger: Ledger, job: Job, role: Role, gpu_type: GpuType, pods: int)
     if least == most:
         return least * pods
     spot = job.spot_percent > 0
-
-    def find() -> int:
+    key = "price", price_key(job, role), gpu_type, pods, role.shape, role.eligible, spot
+    known = ledger.numbers.get(key)
+    if known is None:
         rooms = ((each, ledger.room(each, role, spot=spot)) for each in ledger.pools_of(gpu_type))
         found = ledger.prices.of_pods(job, role, pods, rooms)
-        return least * pods if found is None else found
-
-    key = "price", price_key(job, role), gpu_type, pods, role.shape, role.eligible, spot
-    return ledger.until_changed(key, find)
+        known = ledger.numbers[key] = least * pods if found is None else found
+    return known
 
 
 def counts_alike(ledger: Ledger, job: Job, one: GpuType, other: GpuType) -> bool:

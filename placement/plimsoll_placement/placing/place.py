@@ -129,12 +129,13 @@ def place_alone(ledger: Ledger, request: Request) -> Assignments | None:
     room = ledger.queue_room(request.job.queue, request.gpu_type)
     if room is not None and request.gpu_milli > room:
         return None
-    most = ledger.known_most_pods(request.gpu_type, role, spot=spot)
+    key = "most pods", request.gpu_type, role.shape, role.eligible, spot
+    most = ledger.numbers.get(key)
     if most is not None and most < request.pods:
         return None
     found = _somehow(ledger, request)
     if found is None:
-        ledger.most_pods(request.gpu_type, role, spot=spot)  # others like it will ask
+        ledger.numbers[key] = ledger.most_pods(request.gpu_type, role, spot=spot)
     return found
 
 

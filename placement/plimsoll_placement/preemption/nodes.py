@@ -40,7 +40,7 @@ class NodePreemption:
 
         Then `removed` is what these have lost.
         """
-        most = self.ledger.found(self._key(spot=self.request.job.spot_percent > 0))
+        most = self.ledger.numbers.get(self._key(spot=self.request.job.spot_percent > 0))
         if not self._could.any() or (most is not None and most < self.request.pods):
             return None
         found = self._assignments() if self._frees_quota() else None
@@ -171,7 +171,7 @@ class NodePreemption:
         costs = (self._costs(device_pool, spot=spot) for device_pool in self._device_pools())
         parts = [part for part in costs if part is not None]
         most = sum(int(rooms.sum()) for _, rooms, _, _ in parts)
-        self.ledger.until_changed(self._key(spot=spot), lambda: most)
+        self.ledger.numbers[self._key(spot=spot)] = most
         if not parts:
             return
         rows, rooms, priorities, missing = (

@@ -6,7 +6,7 @@ is not its concern.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,9 @@ class Ledger:
         self._domains: dict[int, Ints] = {}
         self._eligible: dict[int, NDArray[np.bool_]] = {}
         self._rooms = Rooms()
+        self.numbers: dict[Hashable, int] = {}
+        """What others have found to follow from all that is free and held; forgotten once that
+        changes."""
         self.derived = Parts()
         """What others derive from the jobs as they are in this problem."""
 
@@ -95,7 +98,7 @@ class Ledger:
         if not self.prices.turn_to(problem, rows):
             self.prices = Prices(problem, self.device_pools)
         self.power.turn_to(problem)
-        self._rooms.forget_until_changed()
+        self.numbers.clear()
         self.fragmentation = Fragmentation(problem)
         self.derived = Parts()
         self.problem = problem
@@ -171,29 +174,13 @@ class Ledger:
 
     def most_pods(self, gpu_type: GpuType, role: Role, *, spot: bool) -> int:
         """How many new pods of a role there is room for at most, each node's power seen alone."""
-
-        def find() -> int:
-            pods = 0
-            for pool in self.pools_of(gpu_type):
-                room = self.room(pool, role, spot=spot)
-                if self.power.names:
-                    room = np.minimum(room, self.power.rooms(pool.rows, role.shape))
-                pods += int(room.sum())
-            return pods
-
-        return self.until_changed(_pods_key(gpu_type, role, spot=spot), find)
-
-    def known_most_pods(self, gpu_type: GpuType, role: Role, *, spot: bool) -> int | None:
-        """The same if it has been found since something changed, otherwise None."""
-        return self.found(_pods_key(gpu_type, role, spot=spot))
-
-    def until_changed(self, key: Hashable, find: Callable[[], int]) -> int:
-        """A number that follows from all that is free and held; found once until that changes."""
-        return self._rooms.until_changed(key, find)
-
-    def found(self, key: Hashable) -> int | None:
-        """The number that was found since the last change, if it was."""
-        return self._rooms.found(key)
+        pods = 0
+        for pool in self.pools_of(gpu_type):
+            room = self.room(pool, role, spot=spot)
+            if self.power.names:
+                room = np.minimum(room, self.power.rooms(pool.rows, role.shape))
+            pods += int(room.sum())
+        return pods
 
     def _room_aside_from_rules(self, device_pool: DevicePool, shape: Shape, at: Positions) -> Ints:
         rows = device_pool.rows[at]
@@ -398,6 +385,7 @@ class Ledger:
             self.gpu_memory[row] -= count * shape.gpu_memory_bytes
         self.power.draw(row, shape, count)
         self._rooms.change(row)
+        self.numbers.clear()
 
     def room_at(self, device_pool: DevicePool, position: int, role: Role) -> int:
         """How many pods of a role one row of a device pool has room for now, power aside."""
@@ -435,10 +423,6 @@ class Ledger:
             position = device_pool.position.get(row)
             if position is not None:
                 yield device_pool, position
-
-
-def _pods_key(gpu_type: GpuType, role: Role, *, spot: bool) -> Hashable:
-    return "most pods", gpu_type, role.shape, role.eligible, spot
 
 
 def _is_comparable(before: Problem, now: Problem) -> bool:

@@ -28,27 +28,10 @@ class Rooms:
         self._changed: list[int] = []
         """The node of each change."""
         self._cells = 0
-        self._until_changed: dict[Hashable, int] = {}
 
     def change(self, row: int) -> None:
         """Note that something else is free on a node."""
         self._changed.append(row)
-        self._until_changed.clear()
-
-    def until_changed(self, key: Hashable, find: Callable[[], int]) -> int:
-        """A number that follows from all that is free; it is found once until that changes."""
-        known = self._until_changed.get(key)
-        if known is None:
-            known = self._until_changed[key] = find()
-        return known
-
-    def found(self, key: Hashable) -> int | None:
-        """The number that was found since the last change, if it was."""
-        return self._until_changed.get(key)
-
-    def forget_until_changed(self) -> None:
-        """Find anew what follows from all that is free: it is free in another problem."""
-        self._until_changed.clear()
 
     def of(self, device_pool: DevicePool, key: Hashable, room: Callable[[Positions], Ints]) -> Ints:
         """What `room` says of all rows of a device pool; it is only asked about what has changed.

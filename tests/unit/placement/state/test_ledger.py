@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from plimsoll_placement.model import Assignments, DomainName, Job, QueueName
+from plimsoll_placement.placing.place import Request, place
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.state.holding import ledger_after
 from plimsoll_placement.state.ledger import Ledger
@@ -117,3 +118,21 @@ def test_most_pods_follow_what_is_placed_and_what_budgets_become() -> None:
     more = replace(problem, power_domains=(a_power_domain("row", budget_watts=1800),))
     assert ledger.turn_to(more)
     assert most() == before + 1
+
+
+def test_a_request_for_which_there_was_no_room_is_tried_again_once_there_may_be() -> None:
+    node = a_node(gpus=2, power_domains=(ROW,), busy_milliwatts=300_000)
+    jobs = [a_training_job("one"), a_training_job("two")]
+    problem = a_problem([node], jobs, power_domains=[a_power_domain("row", budget_watts=550)])
+    one, two = problem.jobs
+    ledger, request = Ledger(problem), Request(two, two.roles[0], H100, (0,))
+    assert ledger.take(one, gang_on("n0"))
+    assert place(ledger, request) is None
+    more = replace(problem, power_domains=(a_power_domain("row", budget_watts=900),))
+    assert ledger.turn_to(more)
+    assert place(ledger, request) == gang_on("n0")
+    ledger.clear(two)
+    assert ledger.turn_to(problem)
+    assert place(ledger, request) is None
+    ledger.clear(one)
+    assert place(ledger, request) == gang_on("n0")
