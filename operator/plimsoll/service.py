@@ -177,9 +177,8 @@ class Operator:
 
     def _watching_the_ledger(self) -> LedgerWatch:
         settings = self._settings
-        return LedgerWatch(
-            Heartbeat(self._client, namespace=settings.namespace, name=settings.ledger_lease)
-        )
+        lease = Heartbeat(self._client, namespace=settings.namespace, name=settings.ledger_lease)
+        return LedgerWatch(lease, self.clock.now)
 
     def _node_of(self, namespace: str, name: str) -> str | None:
         """The node of a pod; None if the pod does not exist or is not bound."""

@@ -1,5 +1,7 @@
 """Read at intervals how far the console's ledger goes."""
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Final, NoReturn
 
 from plimsoll.clock import repeat
@@ -15,8 +17,9 @@ _log = logs.logger(__name__)
 class LedgerWatch:
     """Reads at a fixed interval while `run` runs."""
 
-    def __init__(self, ledger: Heartbeat) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Heartbeat, now: Callable[[], datetime]) -> None:
+        self._ledger, self._now = ledger, now
+        self._empty_since: datetime | None = None
         self._reading: LedgerReading | None = None
 
     def current(self) -> LedgerReading | None:
@@ -30,9 +33,12 @@ class LedgerWatch:
     async def look(self) -> None:
         """Read once."""
         try:
-            self._reading = LedgerReading(await self._ledger.renewed_at())
+            until = await self._ledger.renewed_at()
         except ApiError as error:
             before = self._reading
             self._reading = LedgerReading(problem=f"its Lease cannot be read: {error}")
             if self._reading != before:
                 _log.warning("the ledger's Lease was not read", error=str(error))
+        else:
+            self._empty_since = self._empty_since or self._now() if until is None else None
+            self._reading = LedgerReading(until, self._empty_since)

@@ -22,7 +22,11 @@ def _fact(reading: LedgerReading, now: datetime) -> Fact:
     if reading.problem:
         return Fact.unknown(LEDGER_CURRENT, Reason.LEDGER_UNKNOWN, reading.problem)
     until = reading.accounted_until
-    if until is not None and now - until <= LATE_AFTER:
+    is_late = now - (until or reading.empty_since or now) > LATE_AFTER
+    if until is None and not is_late:
+        text = "nothing is in the ledger yet; the console writes it once a minute"
+        return Fact.unknown(LEDGER_CURRENT, Reason.LEDGER_UNKNOWN, text)
+    if not is_late:
         return Fact.true(LEDGER_CURRENT, Reason.LEDGER_WRITTEN, "the ledger has all that was used")
     what = "nothing" if until is None else f"nothing since {rfc3339(until)}"
     text = f"{what} is in the ledger, which catches up when it can; plans go on meanwhile"

@@ -8,8 +8,10 @@ from datetime import datetime
 class LedgerReading:
     """Until when the ledger has all that was used; None: nothing is in it yet.
 
-    `problem` says, for people, why that is not known.
+    `empty_since`: when it was first seen that nothing is. `problem` says, for people, why neither
+    is known.
     """
 
     accounted_until: datetime | None = None
+    empty_since: datetime | None = None
     problem: str = ""

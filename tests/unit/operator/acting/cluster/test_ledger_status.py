@@ -47,7 +47,18 @@ def after(reading: LedgerReading | None, before: Any = None) -> PlacementPolicyS
                 BEHIND.format(f"nothing since {LONG_AGO:%Y-%m-%dT%H:%M:%SZ}"),
             ),
         ),
-        (LedgerReading(), ("False", "LedgerBehind", BEHIND.format("nothing"))),
+        (
+            LedgerReading(empty_since=NOW - timedelta(minutes=15)),
+            (
+                "Unknown",
+                "LedgerUnknown",
+                "nothing is in the ledger yet; the console writes it once a minute",
+            ),
+        ),
+        (
+            LedgerReading(empty_since=LONG_AGO),
+            ("False", "LedgerBehind", BEHIND.format("nothing")),
+        ),
         (
             LedgerReading(problem="its Lease cannot be read: forbidden"),
             ("Unknown", "LedgerUnknown", "its Lease cannot be read: forbidden"),
