@@ -37,6 +37,7 @@ class Reason(StrEnum):
     # A job receives capacity, and what follows.
     ADMITTED = "Admitted"
     STARTING = "Starting"
+    CANNOT_START = "CannotStart"
     RUNNING = "Running"
     RESIZED = "Resized"
     MIGRATED = "Migrated"

@@ -90,6 +90,19 @@ def test_where_the_scheduler_refuses_a_pod_the_plan_is_made_again(scene: Scene) 
     assert "kube-scheduler refused train-worker-0 on cheap" in event["note"]
 
 
+@pytest.mark.slow
+def test_a_pod_that_no_node_would_do_for_is_not_tried_on_one_after_the_other(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=4), fake_node("other", gpus=4))
+    missing = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    template = a_template()
+    template["spec"]["volumes"] = [missing]
+    train = a_training_job("train", template=template)
+    scene.apply(train)
+    status = scene.until(train, reason="PodRefused")
+    assert 'bind train-worker-0 to no node: persistentvolumeclaim "data" not' in status["message"]
+    assert not status.get("avoidedNodes")
+
+
 def writes(scene: Scene) -> float:
     return scene.operator.metric("plimsoll_api_writes_total")
 

@@ -17,15 +17,15 @@ DOCS = ROOT / "docs"
 REASONS = DOCS / "reference" / "reasons.md"
 NOTHING_TO_DO = """
 Admitted Adopted AlreadyRuns AmbiguousSelector BackoffLimitExceeded BatchChanged BudgetRestored
-CapRefused CapsApplied CapsPending Completed Cordoned DeadlineAtRisk DeadlineKept DeadlineMissed
-Deleting Draining Evicted Failed InCohortReclamation InsufficientResources InterruptionNotice
-InvalidSpec Leading LedgerBehind LedgerUnknown LedgerWritten LoadMeasured LoadUnknown LowerPriority
-ManagedElsewhere MetricsAwaited Migrated NodeArrived NodeEmptied NodeGivenBack NodeLeft NodeOrdered
-NotLeader NotReady Pending PlanDropped Planned PowerCapped PowerMeasured PowerOvershoot
-PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined QueueNotFound
-RebalanceRecommended Released Reserved Resized Running Saving ScaledToZero ShapeChanged
-SignalMeasured SignalUnknown SpotShare Stale Starting SucceededGetScale Suspended TargetContested
-Unhealthy WithinBudget
+CannotStart CapRefused CapsApplied CapsPending Completed Cordoned DeadlineAtRisk DeadlineKept
+DeadlineMissed Deleting Draining Evicted Failed InCohortReclamation InsufficientResources
+InterruptionNotice InvalidSpec Leading LedgerBehind LedgerUnknown LedgerWritten LoadMeasured
+LoadUnknown LowerPriority ManagedElsewhere MetricsAwaited Migrated NodeArrived NodeEmptied
+NodeGivenBack NodeLeft NodeOrdered NotLeader NotReady Pending PlanDropped Planned PowerCapped
+PowerMeasured PowerOvershoot PowerReleased PowerUnknown Preempted PriorityClassNotFound Quarantined
+QueueNotFound RebalanceRecommended Released Reserved Resized Running Saving ScaledToZero
+ShapeChanged SignalMeasured SignalUnknown SpotShare Stale Starting SucceededGetScale Suspended
+TargetContested Unhealthy WithinBudget
 """
 """Reasons that need nothing of an administrator but what an alert says."""
 

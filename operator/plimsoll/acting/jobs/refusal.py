@@ -3,12 +3,13 @@
 Kube-scheduler does not bind them, the API server refuses them, or they never become ready.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from plimsoll.acting.conditions.conditions import Fact, with_conditions, with_facts, without
+from plimsoll.acting.conditions.conditions import Fact, says, with_conditions, with_facts, without
 from plimsoll.acting.jobs.draining import departure
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.starting import no_start, nodes_at_fault
@@ -27,6 +28,10 @@ S = TypeVar("S", bound=JobStatus)
 J = TypeVar("J", TrainingJob, InferenceJob)
 
 MOST_AVOIDED = 64
+_WHATEVER_THE_NODE: Final = re.compile(
+    r"\d+/\d+ nodes are available: (?P<why>[^\d\s].*)", re.DOTALL
+)
+"""What kube-scheduler says of a pod that it could bind to no node, however many there were."""
 
 
 def patience_ends(pod: PodView, turn: Turn) -> datetime:
@@ -44,6 +49,31 @@ def is_refused(pod: PodView, turn: Turn) -> bool:
     return bool(pod.unschedulable) and not pod.deleting and turn.now >= patience_ends(pod, turn)
 
 
+def bound_nowhere(refused: Sequence[PodView]) -> Refusal | None:
+    """The refusal of pods that fit no node for what they are, as without their volume.
+
+    Of nodes kube-scheduler says how many lack what. What it says first, without a number, holds for
+    all of them: another node would not help. None if it says no such thing.
+    """
+    for pod in refused:
+        found = _WHATEVER_THE_NODE.fullmatch(pod.unschedulable)
+        if found is not None:
+            why = found["why"].partition(". ")[0].rstrip(".")
+            return Refusal(f"kube-scheduler can bind {pod.name} to no node: {why}")
+    return None
+
+
+def replicas_refused(
+    view: JobView,
+    status: InferenceJobStatus,
+    refused: Sequence[PodView],
+    refusal: Refusal,
+    turn: Turn,
+) -> Step:
+    """Replicas with refused pods give up their place, and are not retried for a while."""
+    return given_up(view, status, refusal, _without(refused, status), turn)
+
+
 def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tuple[AvoidedNode, ...]:
     """The avoided nodes with these added, and without those whose time is over."""
     until = (turn.now + timedelta(seconds=turn.avoid_seconds)).replace(microsecond=0)
@@ -53,7 +83,7 @@ def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tupl
 
 def pods_refused(view: JobView, refusal: Refusal, turn: Turn) -> Step:
     """The API server refuses a job's pods: it gives up its place, except for complete replicas."""
-    return _given_up(view, view.resource.status, refusal, _complete(view), turn)
+    return given_up(view, view.resource.status, refusal, _complete(view), turn)
 
 
 def not_ready_in_time(
@@ -63,7 +93,7 @@ def not_ready_in_time(
     more = avoided(status.avoided_nodes, nodes_at_fault(late, view.pods), turn)
     status = status.model_copy(update={"avoided_nodes": more})
     kept = _without(late, status) if isinstance(status, InferenceJobStatus) else ()
-    return _given_up(view, status, no_start(late, turn), kept, turn)
+    return given_up(view, status, no_start(late, turn), kept, turn)
 
 
 def _complete(view: JobView) -> tuple[Assignment, ...]:
@@ -96,7 +126,7 @@ def _of_all_roles(
     return kept if {p.role for p in kept} == {p.role for p in places} else ()
 
 
-def _given_up(
+def given_up(
     view: JobView, status: JobStatus, refusal: Refusal, kept: tuple[Assignment, ...], turn: Turn
 ) -> Step:
     """The job gives up its place, except for the replicas in `kept`."""
@@ -105,8 +135,10 @@ def _given_up(
     status = _counted(released(status), view, refusal)
     pause = refusal_pause(status, refusal.reason, turn.snapshot.policy)
     message = f"{refusal.message}; {_tried_again(pause, turn.now)}"
-    fact = Fact.false("Admitted", refusal.reason, message)
-    status = with_conditions(status, view, turn.now, [fact])
+    facts = [Fact.false("Admitted", refusal.reason, message)]
+    if says(status, "Running", Reason.CANNOT_START):
+        facts.append(Fact.false("Running", refusal.reason))
+    status = with_conditions(status, view, turn.now, facts)
     going = departure(view, view.pods, turn)
     events = (JobEvent(refusal.reason, refusal.message, warning=True), *going.events)
     return Step(view, status, gates=going.gates, delete=going.delete, events=events)

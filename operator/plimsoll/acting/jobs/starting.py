@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from plimsoll.acting.conditions.stuck_pods import LONGEST_WORD, is_stuck
 from plimsoll.acting.step import Refusal, Turn
 from plimsoll.api.values.durations import duration_text
 from plimsoll.observe.snapshot import PodView
@@ -16,8 +17,6 @@ from plimsoll.planning.disruption.backoff import terms_of
 from plimsoll.vocabulary.reasons import Reason
 
 _NO_LIMIT: Final = timedelta()
-LONGEST_WORD: Final = 300
-"""The most characters reported of a kubelet's message."""
 
 
 def workers_that_wait(pods: Iterable[PodView]) -> list[PodView]:
@@ -70,7 +69,7 @@ def _start_ends(pod: PodView, turn: Turn) -> datetime | None:
 
 def _is_in_error(pod: PodView) -> bool:
     """Whether a pod cannot start by itself; refusals by kube-scheduler are handled elsewhere."""
-    return _is_unseen(pod) or (pod.wait is not None and pod.wait.is_error)
+    return _is_unseen(pod) or is_stuck(pod)
 
 
 def _is_unseen(pod: PodView) -> bool:

@@ -54,6 +54,7 @@ _WHAT: Final[Mapping[str, str]] = {
     Reason.RELEASED: "let go",
     Reason.RESTARTING: RESTARTED,
     Reason.POD_REFUSED: "did not start",
+    Reason.CANNOT_START: "did not start",
     Reason.PODS_READY_TIMEOUT: "did not start",
     Reason.NODE_REFUSED: "did not start",
     Reason.STRAGGLER_FOUND: "slowed down",

@@ -16,6 +16,7 @@ _TO_START = frozenset(
     {
         Reason.ADMITTED,
         Reason.STARTING,
+        Reason.CANNOT_START,
         Reason.RESTARTING,
         Reason.WAITING_FOR_CAPACITY,
         Reason.NODE_REFUSED,

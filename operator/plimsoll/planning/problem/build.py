@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 
+from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.adjustment import Adjusted, Adjustment
@@ -148,7 +150,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     once_left = replace(alone, jobs=possible) if cluster.later else None
     found = PlanInput(
         replace(adjusted.problem, jobs=possible),
-        (*_too_many(beyond), *holds, *(_inadmissible(*each) for each in inadmissible.items())),
+        (*_too_many(beyond), *holds, *_inadmissible(snapshot, inadmissible)),
         feasibility,
         rules.spot.off,
         rules.spot.waiting,
@@ -308,8 +310,23 @@ def _too_many(beyond: Mapping[JobName, str]) -> Iterator[Hold]:
         yield Hold(name, Reason.TOO_MANY_JOBS, why, inadmissible=True)
 
 
-def _inadmissible(name: JobName, lack: Lack) -> Hold:
-    return Hold(name, Reason(lack.reason), lack.sentence(), inadmissible=True)
+def _inadmissible(snapshot: Snapshot, lacks: Mapping[JobName, Lack]) -> Iterator[Hold]:
+    for name, lack in lacks.items():
+        text = lack.sentence() + _left_out(snapshot.job_by_name[name], snapshot.now)
+        yield Hold(name, Reason(lack.reason), text, inadmissible=True)
+
+
+def _left_out(view: JobView, now: datetime) -> str:
+    """The nodes that a job avoids for now, and until when, to follow what it lacks."""
+    avoided = [each for each in view.resource.status.avoided_nodes if each.until > now]
+    if not avoided:
+        return ""
+    until = min(each.until for each in avoided)
+    names = first_few(sorted(each.node for each in avoided))
+    return (
+        f"; this leaves out {names} until {until:%H:%M:%S} UTC, since its pods were refused or did"
+        " not start there"
+    )
 
 
 def wants_place(view: JobView) -> bool:

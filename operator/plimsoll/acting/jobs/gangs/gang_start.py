@@ -3,10 +3,21 @@
 from collections.abc import Sequence
 
 from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
+from plimsoll.acting.conditions.stuck_pods import stuck_among
 from plimsoll.acting.jobs.ending import not_deleting
-from plimsoll.acting.jobs.refusal import avoided, not_ready_in_time, patience_ends
+from plimsoll.acting.jobs.refusal import (
+    avoided,
+    bound_nowhere,
+    given_up,
+    not_ready_in_time,
+    patience_ends,
+)
 from plimsoll.acting.jobs.release import released
-from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
+from plimsoll.acting.jobs.starting import (
+    never_started,
+    start_ends,
+    workers_that_wait,
+)
 from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
 from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
@@ -41,14 +52,37 @@ def starting(
     turn: Turn,
     events: tuple[JobEvent, ...],
 ) -> Step:
-    """Not all of the gang has started: wait as long as that may take."""
+    """Not all of the gang has started: wait as long as that may take, and say what is stuck."""
     pods = workers_that_wait(pods)
     late = never_started(pods, turn)
     if late:
         return not_ready_in_time(view, status, late, turn)
     waits = [patience_ends(pod, turn) for pod in pods if pod.unschedulable]
     until = start_ends(pods, turn)
-    return Step(view, status, events=events, again_at=min(waits, default=None), rests_until=until)
+    status, told = _with_what_is_stuck(view, pods, status, turn)
+    return Step(
+        view,
+        status,
+        events=(*events, *told),
+        again_at=min(waits, default=None),
+        rests_until=until,
+    )
+
+
+def _with_what_is_stuck(
+    view: JobView, pods: Sequence[PodView], status: TrainingJobStatus, turn: Turn
+) -> tuple[TrainingJobStatus, tuple[JobEvent, ...]]:
+    """The status that says which container cannot start, said once however the words change."""
+    stuck = stuck_among(pods)
+    known = says(status, "Running", Reason.CANNOT_START)
+    if stuck is None or (known and status.message.startswith(stuck.what)):
+        return status, ()
+    until = start_ends([stuck.pod], turn)
+    ends = f"; the job loses its place at {until:%H:%M:%S} UTC" if until is not None else ""
+    message = f"{stuck.what}: {stuck.why}{ends}"
+    fact = Fact.false("Running", Reason.CANNOT_START, message)
+    event = JobEvent(Reason.CANNOT_START, message, warning=True)
+    return with_conditions(status, view, turn.now, [fact]), (event,)
 
 
 def started(
@@ -71,6 +105,9 @@ def node_refused(
     view: JobView, status: TrainingJobStatus, turn: Turn, refused: Sequence[PodView]
 ) -> Step:
     """Kube-scheduler does not bind what was planned: plan again without those nodes."""
+    nowhere = bound_nowhere(refused)
+    if nowhere is not None:
+        return given_up(view, status, nowhere, (), turn)
     nodes = {pod.wanted_node for pod in refused}
     more = avoided(status.avoided_nodes, nodes, turn)
     status = released(status.model_copy(update={"avoided_nodes": more}))

@@ -12,9 +12,11 @@ from plimsoll.acting.jobs.ending import alive, not_deleting
 from plimsoll.acting.jobs.refusal import (
     avoided,
     begun_anew,
+    bound_nowhere,
     is_refused,
     not_ready_in_time,
     patience_ends,
+    replicas_refused,
     tries_again_at,
     with_refusal_reviewed,
 )
@@ -230,6 +232,9 @@ def _missing(
 
 def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: list[PodView]) -> Step:
     """Kube-scheduler does not bind what was planned: plan those replicas again elsewhere."""
+    nowhere = bound_nowhere(refused)
+    if nowhere is not None:
+        return replicas_refused(view, status, refused, nowhere, turn)
     placement = status.placement
     gone = {(pod.role, pod.replica) for pod in refused}
     kept = (

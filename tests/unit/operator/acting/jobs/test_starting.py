@@ -39,6 +39,10 @@ def rests(*manifests: Manifest) -> bool:
     return not list(Steps().of(a_turn(*manifests), set()))
 
 
+def keeps_place(*manifests: Manifest) -> bool:
+    return all(step.status.placement for step in Steps().of(a_turn(*manifests), set()))
+
+
 def made(pod: Manifest, ago: timedelta, **status: Any) -> Manifest:  # noqa: ANN401 - of a pod
     """The pod, made so long ago, with another status."""
     meta = {**pod["metadata"], "creationTimestamp": (NOW - ago).isoformat()}
@@ -93,7 +97,42 @@ def test_a_worker_that_may_start_yet_is_waited_for(
     why: Manifest, minutes: int, *, waits: bool
 ) -> None:
     job, first, second = a_gang()
-    assert rests(job, first, waiting(second, minutes * MINUTE, why)) == waits
+    assert keeps_place(job, first, waiting(second, minutes * MINUTE, why)) == waits
+
+
+def test_what_the_kubelet_cannot_start_is_said_once_whatever_it_calls_it() -> None:
+    job, first, second = a_gang()
+    step = stepped(job, first, waiting(second, MINUTE, BACK_OFF))
+    assert step.status.reason == "CannotStart"
+    assert step.status.message == (
+        "train-worker-1 on node cannot pull the image of container main: Back-off pulling image;"
+        " the job loses its place at 12:04:00 UTC"
+    )
+    [event] = step.events
+    assert (event.reason, event.warning) == (Reason.CANNOT_START, True)
+    job["status"] = step.status.wire()
+    assert rests(job, first, waiting(second, MINUTE, {"reason": "ErrImagePull"}))
+    config = {"reason": "CreateContainerConfigError", "message": 'configmap "c" not found'}
+    other = stepped(job, first, waiting(second, MINUTE, config)).status.message
+    assert other.startswith(
+        'train-worker-1 on node cannot start container main: configmap "c" not found;'
+    )
+
+
+def test_a_job_whose_pods_go_on_trying_for_ever_is_told_no_end() -> None:
+    job, first, second = a_gang()
+    policy = a_policy(waitForPodsReady={"timeout": "0s", "errorTimeout": "0s"})
+    step = stepped(policy, job, first, waiting(second, MINUTE, BACK_OFF))
+    assert step.status.message.endswith("container main: Back-off pulling image")
+
+
+def test_that_a_container_could_not_start_is_over_with_the_place() -> None:
+    job, first, second = a_gang()
+    job["status"] = stepped(job, first, waiting(second, MINUTE, BACK_OFF)).status.wire()
+    step = stepped(job, first, waiting(second, 5 * MINUTE, BACK_OFF))
+    running = condition(step.status.conditions, "Running")
+    assert running is not None
+    assert (running.status, running.reason) == ("False", "PodsReadyTimeout")
 
 
 def test_what_no_scheduler_knows_of_is_reported_with_the_schedulers_name() -> None:
@@ -120,7 +159,7 @@ def test_an_error_counts_from_when_the_init_containers_were_done() -> None:
         init = {"terminated": {"exitCode": 0, "finishedAt": ended}}
         pod = waiting(second, 20 * MINUTE, BACK_OFF)
         pod["status"]["initContainerStatuses"] = [{"name": "fetch", "state": init}]
-        assert rests(job, first, pod) == waits
+        assert keeps_place(job, first, pod) == waits
 
 
 def test_a_worker_that_runs_and_is_not_ready_is_let_train() -> None:
@@ -150,10 +189,10 @@ def test_the_administrator_says_how_long_pods_may_take() -> None:
     job, first, second = a_gang()
     pods = [waiting(pod, 5 * MINUTE, BACK_OFF) for pod in (first, second)]
     patient = a_policy(waitForPodsReady={"errorTimeout": "0s"})
-    assert rests(patient, job, *pods), "as long as others"
+    assert keeps_place(patient, job, *pods), "as long as others"
     pods = [waiting(pod, 24 * 60 * MINUTE, BACK_OFF) for pod in (first, second)]
     endless = a_policy(waitForPodsReady={"timeout": "0s", "errorTimeout": "0s"})
-    assert rests(endless, job, *pods)
+    assert keeps_place(endless, job, *pods)
 
 
 def test_each_time_in_a_row_the_pause_is_twice_as_long_up_to_the_limit() -> None:
@@ -187,6 +226,7 @@ def test_the_pauses_of_another_spec_are_forgotten_once_it_is_seen() -> None:
 def test_a_job_that_waits_for_its_pods_to_start_costs_a_turn_nothing() -> None:
     job, first, second = a_gang()
     pod, steps = waiting(second, MINUTE, BACK_OFF), Steps()
+    job["status"] = stepped(job, first, pod).status.wire()
     turn = a_turn(job, first, pod)
     assert not list(steps.of(turn, set()))
     assert not list(steps.of(turn, set()))
@@ -223,6 +263,16 @@ def test_replicas_that_are_ready_stay_when_another_never_is() -> None:
     assert [pod.name for pod in after.delete] == ["serve-server-1"]
     text = "2 of 3 replicas are ready; one more never became ready: serve-server-1 on node"
     assert text in after.status.message
+
+
+def test_a_service_says_which_of_its_replicas_cannot_start() -> None:
+    job, (ready, stuck) = a_service(None, None)
+    step = stepped(job, ready, waiting(stuck, MINUTE, BACK_OFF))
+    assert step.status.message == (
+        "1 of 2 replicas are ready; serve-server-1 on node cannot pull the image of container main"
+        " (kubectl describe pod serve-server-1 says why)"
+    )
+    assert places(step) == [0, 1]
 
 
 def test_a_service_of_which_nothing_is_ever_ready_gives_its_place_back() -> None:

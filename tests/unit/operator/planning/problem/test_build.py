@@ -196,6 +196,19 @@ def test_that_a_job_cannot_fit_is_explained_in_numbers(
     assert hold.message == message
 
 
+def test_nodes_that_a_job_avoids_for_now_are_named() -> None:
+    until, over = (NOW + timedelta(minutes=5)).isoformat(), NOW.isoformat()
+    avoided = [{"node": name, "until": until} for name in ("n-1", "n-0")]
+    job = {**a_training_job("j"), "status": {"avoidedNodes": avoided}}
+    assert the_hold(job).message == (
+        f"{NONE_ADMITTED}; this leaves out n-0, n-1 until 12:05:00 UTC, since its pods were refused"
+        " or did not start there"
+    )
+    picky = a_training_job("j", template=a_template(nodeSelector={"a": "b"}))
+    picky["status"] = {"avoidedNodes": [{"node": "n-0", "until": over}]}
+    assert the_hold(picky).message == NONE_ADMITTED
+
+
 def leaving(pod: Manifest) -> Manifest:
     return {**pod, "metadata": {**pod["metadata"], "deletionTimestamp": NOW.isoformat()}}
 

@@ -83,8 +83,8 @@ def deleting(pod: Manifest) -> None:
     pod["metadata"]["deletionTimestamp"] = NOW.isoformat()
 
 
-def unschedulable(pod: Manifest, seconds_ago: int) -> None:
-    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no"}
+def unschedulable(pod: Manifest, seconds_ago: int, message: str = "no") -> None:
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     pod["status"] = {"phase": "Pending", "conditions": [why]}
     pod["metadata"]["creationTimestamp"] = (NOW - timedelta(seconds=seconds_ago)).isoformat()
     del pod["spec"]["nodeName"]
@@ -373,6 +373,31 @@ def test_where_the_scheduler_refuses_for_long_the_place_is_given_up_and_avoided(
     (avoided,) = status.avoided_nodes
     assert (avoided.node, avoided.until) == ("node", NOW + timedelta(minutes=10)), "and no longer x"
     assert gone(step) == PODS
+
+
+def test_what_no_node_would_do_for_is_not_tried_on_one_after_the_other() -> None:
+    job = gang()
+    first, second = pods(job)
+    said = (
+        '0/3 nodes are available: persistentvolumeclaim "data" not found. preemption: 0/3 nodes are'
+        " available: 3 Preemption is not helpful for scheduling."
+    )
+    unschedulable(first, 20, said)
+    status = status_of(stepped(job, first, second))
+    assert (status.placement, status.avoided_nodes, status.refusals) == (None, (), 1)
+    assert status.reason == "PodRefused"
+    why = 'can bind train-worker-0 to no node: persistentvolumeclaim "data" not found; tried again'
+    assert why in status.message
+
+
+def test_a_node_that_lacks_something_is_avoided() -> None:
+    job = gang()
+    first, second = pods(job)
+    said = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match node affinity."
+    unschedulable(first, 20, said)
+    status = status_of(stepped(job, first, second))
+    assert status.reason == "NodeRefused"
+    assert [each.node for each in status.avoided_nodes] == ["node"]
 
 
 def test_the_scheduler_is_given_some_time() -> None:

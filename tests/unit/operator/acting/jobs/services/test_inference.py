@@ -234,6 +234,22 @@ def test_what_the_scheduler_refuses_for_long_is_planned_anew_and_the_rest_runs_o
     assert [each.node for each in status.avoided_nodes] == ["node"]
 
 
+def test_a_replica_that_no_node_would_do_for_is_not_tried_on_one_after_the_other() -> None:
+    job = service()
+    there = pods(job)
+    said = '0/1 nodes are available: persistentvolumeclaim "data" not found.'
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    there[1]["status"] = {"phase": "Pending", "conditions": [why]}
+    del there[1]["spec"]["nodeName"]
+    status = status_of(stepped(job, *there))
+    assert status.placement is not None
+    assert [each.replica for each in status.placement.assignments] == [0, 2]
+    assert not status.avoided_nodes
+    able = next(each for each in status.conditions if each.type == "AbleToScale")
+    assert (able.status, able.reason) == ("False", "PodRefused")
+    assert 'to no node: persistentvolumeclaim "data" not found' in able.message
+
+
 def test_a_refused_pod_that_is_being_deleted_is_let_go() -> None:
     job = service()
     there = pods(job)
