@@ -10,6 +10,7 @@ from plimsoll.kube.http.resources import (
     NAMESPACES,
     NODE_CLAIMS,
     NODES,
+    PERSISTENT_VOLUMES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
@@ -21,6 +22,7 @@ from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
     Node,
+    PersistentVolume,
     Pod,
     PodDisruptionBudget,
     PriorityClass,
@@ -36,13 +38,14 @@ from plimsoll.observe.adoption.asking import is_watched
 from plimsoll.observe.adoption.kinds.adapter import Adapter
 from plimsoll.observe.adoption.kinds.table import ADAPTERS
 from plimsoll.observe.views.pods import DATED_CONDITIONS
+from plimsoll.observe.volumes import bound_to_nodes
 from plimsoll.supervision import Part
 
 T = TypeVar("T", bound=KubeObject)
 
 
 class ClusterWatch:
-    """Nodes, pods, priority classes, disruption budgets, namespaces, and what may be adopted.
+    """Nodes, pods, priority classes, disruption budgets, namespaces, volumes, and what to adopt.
 
     Also NodeClaims if it `buys_nodes`, and ProvisioningRequests in the namespace `requests_in`.
     `changed` is called after each batch of events.
@@ -93,6 +96,7 @@ class ClusterWatch:
         self.priority_classes = watch(PRIORITY_CLASSES, PriorityClass)
         self.budgets = watch(POD_DISRUPTION_BUDGETS, PodDisruptionBudget)
         self.namespaces = watch(NAMESPACES, Namespace)
+        self.volumes = watch(PERSISTENT_VOLUMES, PersistentVolume, bound_to_nodes)
         # One that is never run would be reported as stale for ever.
         self._workloads = {each.type: of_kind(each) for each in ADAPTERS} if adopts_jobs else {}
         self._node_claims = if_served(NODE_CLAIMS, NodeClaim) if buys_nodes else None
@@ -104,7 +108,10 @@ class ClusterWatch:
 
     @property
     def _all(self) -> tuple[ListWatch[Any] | ServedWatch[Any], ...]:
-        found = (self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces)
+        found = (
+            *(self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces),
+            self.volumes,
+        )
         ordered = (each for each in (self._node_claims, self._requests) if each is not None)
         return (*found, *self._workloads.values(), *ordered)
 

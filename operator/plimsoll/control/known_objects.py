@@ -16,6 +16,7 @@ def known_objects(watch: ClusterWatch, resources: CustomResources, targets: Targ
         priority_classes=tuple(watch.priority_classes.objects.values()),
         budgets=tuple(watch.budgets.objects.values()),
         namespaces=tuple(watch.namespaces.objects.values()),
+        volumes=tuple(watch.volumes.objects.values()),
         targets=targets.readings(),
         workloads=watch.workloads(),
         node_claims=watch.node_claims(),

@@ -10,12 +10,20 @@ from datetime import datetime
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_queue import JobQueue
+from plimsoll.api.kinds import Job
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.resource import Resource
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.kube.objects.node_claim import NodeClaim
-from plimsoll.kube.objects.objects import Namespace, Node, Pod, PodDisruptionBudget, PriorityClass
+from plimsoll.kube.objects.objects import (
+    Namespace,
+    Node,
+    PersistentVolume,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+)
 from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading
@@ -43,6 +51,7 @@ from plimsoll.observe.views.job_pods import Divided, PodViews
 from plimsoll.observe.views.node_views import NodeViews
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
 from plimsoll.observe.views.ordered_nodes import OrderedNodes
+from plimsoll.observe.volumes import Reach, claims_of_jobs, reach_of
 
 POLICY_NAME = "default"
 
@@ -64,6 +73,8 @@ class Objects:
     energy: EnergyReading | None = None
     ledger: LedgerReading | None = None
     namespaces: Iterable[Namespace] = ()
+    volumes: Iterable[PersistentVolume] = ()
+    """Those that are bound to some nodes; see `plimsoll.observe.volumes`."""
     refused: Iterable[RefusedObject] = ()
     workloads: Iterable[WorkloadObject] = ()
     node_claims: Iterable[NodeClaim] | None = None
@@ -88,6 +99,7 @@ class Observer:
         self._by_kind: ByKind | None = None
         self._budgets = Kept[tuple[PodDisruptionBudget, ...]]()
         self._namespaces = Kept[Mapping[str, Mapping[str, str]]]()
+        self._reach = Kept[Reach]()
         self._memo = Memo()
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
@@ -137,6 +149,7 @@ class Observer:
             energy=objects.energy,
             ledger=objects.ledger,
             namespaces=self._labels_of(tuple(objects.namespaces)),
+            reach=self._reach_of(tuple(objects.volumes), jobs),
             refused=tuple(sorted(objects.refused, key=str)),
             adopted=adopted,
             orders=ordered.orders,
@@ -150,6 +163,11 @@ class Observer:
         return self._namespaces.of(
             lambda: {each.metadata.name: each.metadata.labels for each in namespaces}, namespaces
         )
+
+    def _reach_of(self, volumes: Sequence[PersistentVolume], jobs: Sequence[Job]) -> Reach:
+        if not volumes:
+            return {}
+        return self._reach.of(lambda: reach_of(volumes, claims_of_jobs(jobs)), volumes, jobs)
 
     def _priced(self, pools: Sequence[GPUPool], prices: NodePrices) -> tuple[GPUPool, ...]:
         known = prices.known

@@ -21,7 +21,7 @@ from plimsoll.api.parts.disruption import LostWork
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.kube.objects.objects import Node, Pod, PodDisruptionBudget
+from plimsoll.kube.objects.objects import Node, NodeSelectorTerm, Pod, PodDisruptionBudget
 from plimsoll.kube.watching.workloads import Reference
 from plimsoll.observe.adoption.workload_view import WorkloadView
 from plimsoll.observe.adoption.workloads import Adopted
@@ -40,6 +40,7 @@ from plimsoll.observe.nodes.power_limits import NO_LIMITS, PowerLimits
 from plimsoll.observe.nodes.provisioning_requests import NodeRequest
 from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.refused import RefusedObject
+from plimsoll.observe.volumes import Reach
 from plimsoll.vocabulary.reasons import Reason
 
 JobName = NewType("JobName", str)
@@ -322,7 +323,8 @@ class Snapshot:
     the uids of jobs for which a write has long been failing. `adopted` are the workloads of other
     kinds that ask to be planned. `orders` are the nodes that were ordered for pools, some of
     them together by `requests`; more can be ordered if Karpenter is there (`can_order`), or if
-    cluster-autoscaler takes requests (`can_request`).
+    cluster-autoscaler takes requests (`can_request`). `reach` says which nodes reach the storage of
+    claims of jobs, if not all do.
     """
 
     now: datetime
@@ -340,6 +342,7 @@ class Snapshot:
     namespaces: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict[str, Mapping[str, str]]
     )
+    reach: Reach = field(default_factory=dict[str, tuple[NodeSelectorTerm, ...]])
     refused: tuple[RefusedObject, ...] = ()
     stuck: frozenset[str] = frozenset()
     adopted: Adopted = field(default_factory=Adopted)

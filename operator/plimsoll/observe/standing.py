@@ -10,7 +10,7 @@ A job without a placement has nothing to keep: the refusal is the reason why it 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
@@ -22,9 +22,9 @@ from plimsoll.api.parts.gang import Workers
 from plimsoll.api.parts.gang_roles import GangRole, replicas_beside
 from plimsoll.api.parts.placement import Admission
 from plimsoll.api.parts.roles import Role
-from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob, TrainingJobSpec
 from plimsoll.observe.kueue import left_to_kueue
+from plimsoll.observe.pod_templates import pod_templates
 from plimsoll.observe.queue_access import NO_QUEUE, QueueAccess, Refusal
 from plimsoll.observe.readable import readable
 from plimsoll.vocabulary.reasons import Reason
@@ -72,22 +72,13 @@ class Standings:
 
 def _left_to_kueue(job: Job) -> Refusal | None:
     """Why a job's pods would be Kueue's, which then holds them; None if they would not."""
-    for field, template in _templates(job):
+    for field, template in pod_templates(job):
         gates = cast("list[Mapping[str, str]]", (template.spec.model_extra or {}).get(_GATES, []))
         names = [gate["name"] for gate in gates]
         why = left_to_kueue(f"spec.{field}.template", template.metadata.labels, gates=names)
         if why is not None:
             return Refusal(Reason.MANAGED_ELSEWHERE, why)
     return None
-
-
-def _templates(job: Job) -> Iterator[tuple[str, PodTemplate]]:
-    """The templates of a job's pods, and the fields that hold them."""
-    if isinstance(job, TrainingJob):
-        yield "workers", job.spec.workers.template
-        yield from ((f"roles[{n}]", role.template) for n, role in enumerate(job.spec.roles))
-    else:
-        yield from ((f"roles[{n}]", role.template) for n, role in enumerate(job.spec.roles))
 
 
 def _admission(job: Job, refusal: Refusal, access: QueueAccess) -> Admission:

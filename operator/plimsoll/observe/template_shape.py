@@ -21,6 +21,7 @@ def template_shape(spec: PodSpec, gpus: str) -> dict[str, Any]:
         priority_class_name="",
         scheduling_gates=(),
         scheduling_group=None,
+        volumes=spec.claimed,
     )
     raw: dict[str, Any] = msgspec.to_builtins(kept)
     for part in ("containers", "initContainers"):

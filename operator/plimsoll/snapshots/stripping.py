@@ -1,11 +1,11 @@
 """Reduce objects to what plans depend on before they are written, and drop anything private.
 
-No environment, command, argument, volume, image, log line or query, and no annotation except the
-GPU power cap of a node and what a Job says to be planned by: a pod template keeps only its requests
-and placement constraints.
+No environment, command, argument, image, log line or query, of volumes only the names of claims,
+and no annotation except the GPU power cap of a node and what a Job says to be planned by: a pod
+template keeps only its requests and placement constraints.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
@@ -13,7 +13,14 @@ import msgspec
 from plimsoll.api.kinds import Job
 from plimsoll.api.resource import Resource
 from plimsoll.kube.objects.node_claim import NodeClaim
-from plimsoll.kube.objects.objects import Labels, Namespace, Node, ObjectMeta, Pod
+from plimsoll.kube.objects.objects import (
+    Labels,
+    Namespace,
+    Node,
+    ObjectMeta,
+    PersistentVolume,
+    Pod,
+)
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Workload
 from plimsoll.observe.adoption.annotations import PLANNED
@@ -48,6 +55,7 @@ _OF_POD_SPEC: Final = (
     "terminationGracePeriodSeconds",
 )
 _OF_CONTAINER: Final = ("name", "resources", "restartPolicy")
+_CLAIM: Final = "persistentVolumeClaim"
 _OF_NODE_CLAIM: Final = ("requirements", "taints")
 _LEARNED: Final = {
     "GPUPool": ("spot", "power", "provisioning"),
@@ -94,6 +102,11 @@ def namespace_without(namespace: Namespace) -> Namespace:
     return msgspec.structs.replace(namespace, metadata=_meta(namespace.metadata))
 
 
+def volume_without(volume: PersistentVolume) -> PersistentVolume:
+    """A volume: whose it is, and where it can be reached."""
+    return msgspec.structs.replace(volume, metadata=_meta(volume.metadata))
+
+
 def node_claim_without(claim: NodeClaim) -> NodeClaim:
     """A NodeClaim: whose it is, and how far it has come."""
     kept = tuple(each for each in claim.metadata.owner_references if each.controller)
@@ -129,6 +142,8 @@ def _inner_without(part: Any) -> Any:  # noqa: ANN401 - any JSON
         for name, value in fields.items()
         if name not in ("metadata", "message")
     }
+    if "volumes" in kept:
+        kept["volumes"] = _claimed(kept["volumes"])
     if "metadata" in fields:
         kept["metadata"] = {"labels": _marks(fields["metadata"].get("labels", {}))}
     return kept
@@ -200,7 +215,15 @@ def _with_template(part: Mapping[str, Any]) -> Raw:
     node_affinity = cast("Raw", spec.get("affinity", {})).get("nodeAffinity")
     if node_affinity:
         kept["affinity"] = {"nodeAffinity": node_affinity}
+    claimed = _claimed(spec.get("volumes", ()))
+    if claimed:
+        kept["volumes"] = claimed
     return {**part, "template": {"spec": kept}}
+
+
+def _claimed(volumes: Iterable[Raw]) -> list[Raw]:
+    """Of volumes those that are had by claims, and of these nothing else."""
+    return [{name: each[name] for name in ("name", _CLAIM)} for each in volumes if each.get(_CLAIM)]
 
 
 def _container(container: Mapping[str, Any]) -> Raw:

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import msgspec
 
+from plimsoll.api.kinds import Job
 from plimsoll.kube.http.resources import NODE_CLAIMS
 from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.watching.workloads import manifest_of
 from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.observer import Objects
+from plimsoll.observe.volumes import claim_of, claims_of_jobs
 from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
 from plimsoll.snapshots.stripping import (
     namespace_without,
@@ -25,6 +27,7 @@ from plimsoll.snapshots.stripping import (
     pod_without,
     resource_without,
     target_without,
+    volume_without,
     workload_without,
 )
 from plimsoll_placement.effort import Effort
@@ -105,6 +108,10 @@ def _of_kubernetes(objects: Objects) -> Iterator[bytes]:
         yield _typed("scheduling.k8s.io/v1", "PriorityClass", priority_class)
     for budget in objects.budgets:
         yield _typed("policy/v1", "PodDisruptionBudget", budget)
+    claims = claims_of_jobs(each for each in objects.resources if isinstance(each, Job))
+    for volume in objects.volumes:
+        if claim_of(volume) in claims:
+            yield _typed("v1", "PersistentVolume", volume_without(volume))
 
 
 def _typed(version: str, kind: str, content: KubeObject) -> bytes:

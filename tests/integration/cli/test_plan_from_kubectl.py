@@ -18,7 +18,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 # A Job is planned by an operator; where there is none, Kubernetes runs it at once.
 PARTS = [str(EXAMPLES / name) for name in ("cluster.yaml", "jobs", "scaling", "targets")]
 APPLIED = [argument for part in PARTS for argument in ("-f", part)]
-KINDS = "ns,nodes,pods,priorityclasses,pdb,plimsoll,jobs,deployments,statefulsets"
+KINDS = "ns,nodes,pods,pv,pc,pdb,plimsoll,jobs,deployments,statefulsets"
 NODES = 20
 
 

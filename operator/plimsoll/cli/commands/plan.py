@@ -30,7 +30,7 @@ examples:
   plimsoll plan --cluster examples/cluster.yaml -f examples/
       plan the examples
 
-  KINDS=ns,nodes,pods,priorityclasses,pdb,plimsoll,jobs,deployments,statefulsets
+  KINDS=ns,nodes,pods,pv,pc,pdb,plimsoll,jobs,deployments,statefulsets
   kubectl get $KINDS -A -o json >cluster.json
   plimsoll plan --cluster cluster.json -f job.yaml
       the same where only kubectl reaches the cluster

@@ -17,6 +17,7 @@ from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
     Node,
+    PersistentVolume,
     Pod,
     PodDisruptionBudget,
     PriorityClass,
@@ -28,6 +29,7 @@ from plimsoll.observe.labels import GATE, QUEUE
 _KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
     ("v1", "Namespace"): Namespace,
     ("v1", "Node"): Node,
+    ("v1", "PersistentVolume"): PersistentVolume,
     ("v1", "Pod"): Pod,
     ("karpenter.sh/v1", "NodeClaim"): NodeClaim,
     ("scheduling.k8s.io/v1", "PriorityClass"): PriorityClass,
@@ -35,7 +37,7 @@ _KINDS: Mapping[tuple[str, str], type[KubeObject]] = {
     ("apps/v1", "Deployment"): Workload,
     ("apps/v1", "StatefulSet"): Workload,
 }
-_EVERYWHERE = frozenset({"Namespace", "Node", "NodeClaim", "PriorityClass"})
+_EVERYWHERE = frozenset({"Namespace", "Node", "NodeClaim", "PersistentVolume", "PriorityClass"})
 _TEMPLATES = frozenset({"template", "leaderWorkerTemplate"})
 
 _AMOUNTS = frozenset({"requests", "limits", "overhead", "capacity", "allocatable"})

@@ -143,6 +143,19 @@ class ReadinessGate(Wire, frozen=True):
     condition_type: str
 
 
+class ClaimSource(Wire, frozen=True):
+    """The PersistentVolumeClaim by which a pod gets a volume."""
+
+    claim_name: str = ""
+
+
+class Volume(Wire, frozen=True):
+    """A volume of a pod; of other sources than claims nothing is read."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
+
+
 class PodSpec(Wire, frozen=True):
     """What decides where a pod can run, and what it takes there."""
 
@@ -160,6 +173,12 @@ class PodSpec(Wire, frozen=True):
     priority_class_name: str = ""
     scheduler_name: str = ""
     scheduling_group: SchedulingGroup | None = None
+    volumes: tuple[Volume, ...] = ()
+
+    @property
+    def claimed(self) -> tuple[Volume, ...]:
+        """The volumes that it gets by claims."""
+        return tuple(each for each in self.volumes if each.persistent_volume_claim is not None)
 
 
 class Terminated(Wire, frozen=True):
@@ -284,6 +303,39 @@ class PriorityClass(KubeObject, frozen=True):
     value: int = 0
     global_default: bool = False
     preemption_policy: str = ""
+
+
+class ClaimReference(Wire, frozen=True):
+    """The PersistentVolumeClaim that a volume is for."""
+
+    namespace: str = ""
+    name: str = ""
+
+
+class VolumeNodeAffinity(Wire, frozen=True):
+    """The nodes from which a volume can be reached."""
+
+    required: NodeSelector | None = None
+
+
+class PersistentVolumeSpec(Wire, frozen=True):
+    """Whose a volume is, and where it can be reached."""
+
+    claim_ref: ClaimReference | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+
+
+class PersistentVolumeStatus(Wire, frozen=True):
+    """The `phase` of a volume is "Bound" while its claim is."""
+
+    phase: str = ""
+
+
+class PersistentVolume(KubeObject, frozen=True):
+    """A volume."""
+
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+    status: PersistentVolumeStatus = PersistentVolumeStatus()
 
 
 class LabelSelectorRequirement(Wire, frozen=True):

@@ -62,7 +62,7 @@ class NodeSharing:
 class PodSharing:
     """A transform for a list-watch of pods: the same pod with its common parts shared.
 
-    Transition times are kept for conditions of the types `dated`.
+    Of volumes those by claims are kept, and transition times for conditions of the types `dated`.
     """
 
     def __init__(self, dated: Collection[str] = ()) -> None:
@@ -80,6 +80,7 @@ class PodSharing:
                 init_containers=one("containers", spec.init_containers),
                 affinity=one("affinity", spec.affinity),
                 tolerations=one("tolerations", spec.tolerations),
+                volumes=spec.claimed,
             ),
             status=msgspec.structs.replace(
                 status,

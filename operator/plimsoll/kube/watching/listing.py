@@ -16,6 +16,7 @@ from plimsoll.kube.http.resources import (
     NAMESPACES,
     NODE_CLAIMS,
     NODES,
+    PERSISTENT_VOLUMES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
@@ -26,6 +27,7 @@ from plimsoll.kube.objects.objects import (
     KubeObject,
     Namespace,
     Node,
+    PersistentVolume,
     Pod,
     PodDisruptionBudget,
     PriorityClass,
@@ -43,6 +45,12 @@ CORE: tuple[tuple[Resource, type[KubeObject]], ...] = (
     (PRIORITY_CLASSES, PriorityClass),
     (POD_DISRUPTION_BUDGETS, PodDisruptionBudget),
 )
+
+OTHERS: tuple[tuple[Resource, type[KubeObject]], ...] = (
+    (NODE_CLAIMS, NodeClaim),
+    (PERSISTENT_VOLUMES, PersistentVolume),
+)
+"""What not every cluster has, or not everybody may list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +80,12 @@ async def listed(
             for resource, kind in workloads
             for each in await _where_served(client, resource, kind, custom)
         ]
-        ordered = await _where_served(client, NODE_CLAIMS, NodeClaim, ())
-    claims = ((NODE_CLAIMS, each) for each in ordered)
-    return Listed((*core, *adoptable, *claims), (*custom, *await _targets(server, custom)))
+        others = [
+            (resource, each)
+            for resource, kind in OTHERS
+            for each in await _where_served(client, resource, kind, ())
+        ]
+    return Listed((*core, *adoptable, *others), (*custom, *await _targets(server, custom)))
 
 
 async def _where_served(

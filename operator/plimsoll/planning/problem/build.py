@@ -8,6 +8,7 @@ from functools import cached_property
 
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
+from plimsoll.observe.volumes import Reach, claims_of_jobs
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.adjustment import Adjusted, Adjustment
 from plimsoll.planning.cluster.cluster import Cluster
@@ -312,8 +313,19 @@ def _too_many(beyond: Mapping[JobName, str]) -> Iterator[Hold]:
 
 def _inadmissible(snapshot: Snapshot, lacks: Mapping[JobName, Lack]) -> Iterator[Hold]:
     for name, lack in lacks.items():
-        text = lack.sentence() + _left_out(snapshot.job_by_name[name], snapshot.now)
+        view = snapshot.job_by_name[name]
+        text = lack.sentence() + _bound(view, snapshot.reach) + _left_out(view, snapshot.now)
         yield Hold(name, Reason(lack.reason), text, inadmissible=True)
+
+
+def _bound(view: JobView, reach: Reach) -> str:
+    """The job's claims on volumes that some nodes only reach, to follow what it lacks."""
+    claims = sorted(claims_of_jobs([view.resource]) & reach.keys())
+    if not claims:
+        return ""
+    names = first_few([claim.partition("/")[2] for claim in claims])
+    its = "claims" if len(claims) > 1 else "claim"
+    return f"; only some nodes reach the storage of its {its} {names}"
 
 
 def _left_out(view: JobView, now: datetime) -> str:

@@ -102,11 +102,16 @@ class ProblemBuilder:
         if known is None or known[0] != facts or not same(known[1], snapshot.nodes):
             before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
             known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, overhead))
-            if self.masks.see(snapshot.nodes, known[2]):
-                self._roles.clear()
-                self._jobs.clear()
+            self._see(snapshot, known[2])
             self._domain_sizes = DomainSizes(known[2].nodes)
+        elif snapshot.reach != self.masks.reach:
+            self._see(snapshot, known[2])
         return known[2]
+
+    def _see(self, snapshot: Snapshot, cluster: Cluster) -> None:
+        if self.masks.see(snapshot.nodes, cluster, snapshot.reach):
+            self._roles.clear()
+            self._jobs.clear()
 
     def begin(self, snapshot: Snapshot, cluster: Cluster, cut_off: AbstractSet[str]) -> None:
         """Begin a turn: forget jobs that are gone, and what no longer holds of steady ones."""
@@ -190,7 +195,8 @@ class ProblemBuilder:
     def eligible(self, view: JobView) -> int:
         """The nodes on which a training job's workers may run, as a bit mask."""
         assert view.training is not None  # noqa: S101 - only called for training jobs
-        return self.masks.eligible(view.training.spec.workers.template)
+        job = view.training
+        return self.masks.eligible(job.spec.workers.template, job.metadata.namespace)
 
     def exploring(self, jobs: Sequence[Job], snapshot: Snapshot, cluster: Cluster) -> list[Job]:
         """The jobs, some of which may look at sizes that they never tried."""
@@ -255,7 +261,7 @@ class ProblemBuilder:
             shape=pod_shape(workers.template, workers.milli_gpus_per_worker, "Training"),
             counts=counts,
             yields=_by_type(training_yields(_without_measurements(job), counts)),
-            eligible=self.masks.eligible(workers.template),
+            eligible=self.masks.eligible(workers.template, job.metadata.namespace),
         )
 
     def _replica_roles(self, job: InferenceJob, spec: RoleSpec) -> Iterable[Role]:
@@ -264,7 +270,8 @@ class ProblemBuilder:
         Only the first part is required: if there is too little capacity, its replicas take all
         sizes.
         """
-        groups, eligible = services(job, spec), self.masks.eligible(spec.template)
+        eligible = self.masks.eligible(spec.template, job.metadata.namespace)
+        groups = services(job, spec)
         for number, (group, each) in enumerate(groups.items()):
             yield Role(
                 name=part_name(spec.name, group),

@@ -5,7 +5,6 @@ A job's sizes are those of its workers; the others have as many replicas as belo
 
 from collections.abc import Iterable, Sequence
 
-from plimsoll.api.parts.gang import Workers
 from plimsoll.api.parts.gang_roles import GangRole, replicas_beside
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.cluster.cluster import Cluster
@@ -18,13 +17,11 @@ def companions(
     job: TrainingJob, counts: Sequence[int], masks: NodeMasks, cluster: Cluster
 ) -> tuple[Role, ...]:
     """The companions of a job whose workers have these counts."""
-    return tuple(
-        _companion(job.spec.workers, each, counts, masks, cluster) for each in job.spec.roles
-    )
+    return tuple(_companion(job, each, counts, masks, cluster) for each in job.spec.roles)
 
 
 def _companion(
-    workers: Workers,
+    job: TrainingJob,
     role: GangRole,
     counts: Sequence[int],
     masks: NodeMasks,
@@ -35,9 +32,9 @@ def _companion(
     return Role(
         name=RoleName(role.name),
         shape=pod_shape(role.template, milli, "Training"),
-        counts=tuple(replicas_beside(workers, role.replicas, count) for count in counts),
+        counts=tuple(replicas_beside(job.spec.workers, role.replicas, count) for count in counts),
         yields={kind: (0,) * len(counts) for kind in kinds},
-        eligible=masks.eligible(role.template, gpus=bool(milli)),
+        eligible=masks.eligible(role.template, job.metadata.namespace, gpus=bool(milli)),
         spot_percent=role.spot.max_share_percent if role.spot.allowed else 0,
         required_level=cluster.level_index(role.topology.required),
     )

@@ -7,18 +7,23 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.stragglers import ReplacedWorker
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.kube.objects.objects import Toleration
 from plimsoll.observe.eligibility.eligibility import Constraints
 from plimsoll.observe.eligibility.eligible_nodes import EligibleNodes
 from plimsoll.observe.eligibility.placement_spec import plain_constraints, template_constraints
 from plimsoll.observe.eligibility.steady import SteadyNodes
 from plimsoll.observe.snapshot import NodeView
+from plimsoll.observe.volumes import Reach, claims_of
 from plimsoll.planning.cluster.cluster import Cluster
 from plimsoll_placement.model import Role
+
+_ALL_TAINTS: Final = (Toleration(operator="Exists"),)
 
 
 class NodeMasks:
@@ -31,20 +36,27 @@ class NodeMasks:
         self._steady = SteadyNodes()
         self._places: dict[str, int] = {}
         self._unusable = 0
+        self.reach: Reach = {}
+        """From where the claims of jobs can be reached that are bound to some nodes."""
         self.spot = 0
         """The nodes that are spot."""
         self.version = 0
         """Changes whenever masks may differ."""
 
-    def see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> bool:
-        """Record the nodes; return whether eligible ones may differ from those seen last."""
+    def see(self, nodes: tuple[NodeView, ...], cluster: Cluster, reach: Reach) -> bool:
+        """Record what decides; return whether eligible nodes may differ from those seen last."""
         self._unusable = _mask(not node.usable for node in cluster.nodes)
         spot = _mask(node.spot for node in cluster.nodes)
         lasting = self._steady.of(view.node for view in nodes)
-        seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in lasting))
+        seen = (
+            spot,
+            reach,
+            *((node.metadata.name, node.metadata.labels, node.spec) for node in lasting),
+        )
         if seen == self._seen:
             return False
         self._seen, self.spot, self._nodes = seen, spot, EligibleNodes(lasting)
+        self.reach = reach
         self._places = {node.metadata.name: place for place, node in enumerate(lasting)}
         self._masks.clear()
         self.version += 1
@@ -55,9 +67,21 @@ class NodeMasks:
         places = (self._places.get(name) for name in set(nodes))
         return sum(1 << place for place in places if place is not None)
 
-    def eligible(self, template: PodTemplate, *, gpus: bool = True) -> int:
-        """The nodes whose labels and taints allow pods of this template, with GPUs or without."""
-        constraints = template_constraints(template) if gpus else plain_constraints(template)
+    def eligible(self, template: PodTemplate, namespace: str, *, gpus: bool = True) -> int:
+        """The nodes whose labels and taints allow pods of this template, with GPUs or without.
+
+        They reach the volumes of its claims, too.
+        """
+        found = self._meeting(
+            template_constraints(template) if gpus else plain_constraints(template)
+        )
+        for claim in claims_of(template):
+            terms = self.reach.get(f"{namespace}/{claim}")
+            if terms is not None:
+                found &= self._meeting(Constraints(terms=terms, tolerations=_ALL_TAINTS))
+        return found
+
+    def _meeting(self, constraints: Constraints) -> int:
         if constraints not in self._masks:
             self._masks[constraints] = self._nodes.mask(constraints)
         return self._masks[constraints]

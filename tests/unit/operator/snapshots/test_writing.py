@@ -32,6 +32,7 @@ from support.objects.job_manifests import (
     an_inference_job,
 )
 from support.objects.manifests import edited
+from support.objects.volumes import a_volume
 
 SECRET = "hunter2"
 BUDGET: Manifest = {
@@ -56,7 +57,10 @@ def a_private_template() -> Manifest:
         {
             "metadata.annotations": {"note": SECRET},
             **{f"spec.containers.0.{name}": value for name, value in PRIVATE.items()},
-            "spec.volumes": [{"name": "v", "secret": {"secretName": SECRET}}],
+            "spec.volumes": [
+                {"name": "v", "secret": {"secretName": SECRET}},
+                {"name": "d", "persistentVolumeClaim": {"claimName": "data"}},
+            ],
             "spec.imagePullSecrets": [{"name": SECRET}],
             "spec.tolerations": [{"key": "team", "operator": "Exists"}],
         },
@@ -113,6 +117,10 @@ def everything() -> Objects:
         a_gpu_pod("foreign", "n-1", gpus=2),
         a_priority_class("urgent", 1000),
         BUDGET,
+        edited(
+            a_volume("disk", NAMESPACE, "data", key="zone", values=["a"]),
+            {"metadata.annotations": {"note": SECRET}, "spec.csi.volumeHandle": SECRET},
+        ),
         a_queue("research", guaranteed=4, limit=8),
         a_pool("h100", {"zone": "a"}, pricePerGPUHour="2.5"),
         a_pool_with_a_private_template(),
@@ -136,6 +144,7 @@ def a_private_job(name: str) -> Manifest:
             "metadata.annotations": noted,
             "metadata.labels": {**job["metadata"]["labels"], "of": SECRET},
             "spec.template.metadata": template,
+            "spec.template.spec.volumes": [{"name": SECRET, "emptyDir": {}}],
             "status": {"active": 0, "conditions": [failed]},
         },
     )
@@ -244,6 +253,7 @@ def test_each_object_has_a_line_of_its_own(tmp_path: Path) -> None:
             objects.budgets,
             objects.workloads,
             objects.node_claims or (),
+            objects.volumes,
         )
     )
 

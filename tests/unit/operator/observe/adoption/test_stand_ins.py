@@ -30,6 +30,10 @@ def test_size_gpus_and_wishes_follow_from_the_job_and_what_it_runs_is_left_out()
         "nodeSelector": {"zone": "z"},
         "priorityClassName": "high",
         "terminationGracePeriodSeconds": 20,
+        "volumes": [
+            {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+            {"name": "key", "secret": {"secretName": "key"}},
+        ],
     }
     job = with_container(
         a_batch_job(workers=4, queue="research", pod=pod),
@@ -40,6 +44,8 @@ def test_size_gpus_and_wishes_follow_from_the_job_and_what_it_runs_is_left_out()
     assert (spec.workers.min, spec.workers.max, spec.workers.gpus_per_worker) == (4, 4, 8)
     template = cast("Manifest", spec.workers.template.wire())
     assert template["spec"]["nodeSelector"] == {"zone": "z"}
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    assert template["spec"]["volumes"] == [claim], "which bind its pods to nodes; and no others"
     (container,) = template["spec"]["containers"]
     assert container["resources"]["limits"] == {"cpu": "4"}
     assert container["image"] != "registry.example/train:1"

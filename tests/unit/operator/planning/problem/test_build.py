@@ -13,7 +13,7 @@ from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.seen import NOW, at, seen
+from support.clusters.seen import NAMESPACE, NOW, at, seen
 from support.objects.job_manifests import (
     a_gpu_pod,
     a_pool,
@@ -23,6 +23,7 @@ from support.objects.job_manifests import (
     a_training_job,
     an_inference_job,
 )
+from support.objects.volumes import a_template_with_claims, a_volume
 
 NONE_ADMITTED = (
     "needs 1 × NVIDIA-H100-80GB-HBM3; its selectors, affinity and tolerations admit none of the 2 "
@@ -194,6 +195,13 @@ def test_that_a_job_cannot_fit_is_explained_in_numbers(
     hold = the_hold(job, *others)
     assert (hold.reason, hold.inadmissible) == (reason, True)
     assert hold.message == message
+
+
+def test_a_claim_that_binds_a_job_to_nodes_is_named() -> None:
+    job = a_training_job("j", template=a_template_with_claims("data"))
+    disk = a_volume("disk", NAMESPACE, "data", key="kubernetes.io/hostname", values=["gone"])
+    storage = "only some nodes reach the storage of its claim data"
+    assert the_hold(job, disk).message == f"{NONE_ADMITTED}; {storage}"
 
 
 def test_nodes_that_a_job_avoids_for_now_are_named() -> None:

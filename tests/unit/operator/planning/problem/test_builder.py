@@ -5,7 +5,7 @@ import pytest
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
-from plimsoll.planning.problem.build import plan_input_of
+from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.serving.replicas import wanted_replicas
 from plimsoll.planning.training.stopping import restart_seconds
@@ -13,7 +13,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Job, Role, Shape
-from support.clusters.seen import NOW, at, seen
+from support.clusters.seen import NAMESPACE, NOW, at, seen
 from support.objects.job_manifests import (
     a_pool,
     a_power_domain,
@@ -24,6 +24,7 @@ from support.objects.job_manifests import (
     an_inference_job,
     without_speeds,
 )
+from support.objects.volumes import ZONE, a_template_with_claims, a_volume
 
 NODES = [fake_node("n-0"), fake_node("n-1"), fake_node("n-2")]
 ALL = 0b111
@@ -37,6 +38,10 @@ def the_job(
     jobs = plan_input_of(snapshot, translator or ProblemBuilder()).problem.jobs
     assert len(jobs) == 1
     return jobs[0]
+
+
+def input_of(*manifests: Manifest) -> PlanInput:
+    return plan_input_of(seen(*manifests), ProblemBuilder())
 
 
 def the_role(*manifests: Manifest) -> Role:
@@ -146,6 +151,40 @@ def test_a_role_may_run_where_its_template_admits() -> None:
 def test_a_taint_that_came_later_drives_nobody_out() -> None:
     nodes = [fake_node("n-0", taints=[{"key": "dedicated", "effect": "NoSchedule"}]), *NODES[1:]]
     assert the_role(*nodes, at(a_training_job("j"), "n-0")).eligible == ALL
+
+
+ZONES = [fake_node(f"n-{n}", labels={ZONE: zone}) for n, zone in enumerate("aab")]
+DISK = a_volume("disk", NAMESPACE, "data", values=["b"])
+
+
+def test_a_role_may_run_where_the_volumes_of_its_claims_can_be_reached() -> None:
+    job = a_training_job("j", template=a_template_with_claims("data", "anywhere"))
+    assert the_role(*ZONES, DISK, job).eligible == 0b100
+    other = a_volume("other", "elsewhere", "data", values=["a"])
+    assert the_role(*ZONES, other, job).eligible == ALL
+    both = a_training_job("j", template=a_template_with_claims("data", "more"))
+    more = a_volume("more", NAMESPACE, "more", values=["a"])
+    assert input_of(*ZONES, DISK, more, both).problem.jobs == ()
+    service = an_inference_job("s", template=a_template_with_claims("data"))
+    assert the_role(*ZONES, DISK, service).eligible == 0b100
+
+
+def test_a_claim_that_is_bound_later_counts_from_then_on() -> None:
+    translator = ProblemBuilder()
+    job = a_training_job("j", template=a_template_with_claims("data"))
+    assert the_job(*ZONES, job, translator=translator).roles[0].eligible == ALL
+    assert the_job(*ZONES, DISK, job, translator=translator).roles[0].eligible == 0b100
+    assert the_job(*ZONES, job, translator=translator).roles[0].eligible == ALL
+
+
+def test_taints_and_volumes_are_no_matter_of_each_other() -> None:
+    tainted = fake_node("n-3", labels={ZONE: "b"}, taints=[{"key": "a", "effect": "NoSchedule"}])
+    tolerant = a_template_with_claims("data")
+    tolerant["spec"]["tolerations"] = [{"key": "a", "operator": "Exists"}]
+    job = a_training_job("j", template=a_template_with_claims("data"))
+    assert the_role(*ZONES, tainted, DISK, job).eligible == 0b0100
+    job = a_training_job("j", template=tolerant)
+    assert the_role(*ZONES, tainted, DISK, job).eligible == 0b1100
 
 
 def test_nodes_that_refused_the_pods_are_avoided_until_their_time_is_over() -> None:
