@@ -21,7 +21,7 @@ from plimsoll.observe.kept import Kept
 from plimsoll.observe.nodes.gpu_figures import GpuFigures, figures_of
 from plimsoll.observe.nodes.gpus import Offer, product_names
 from plimsoll.observe.nodes.pool_templates import (
-    future_labels,
+    expected_labels,
     future_taints,
     gpu_resource,
     product_label,
@@ -146,7 +146,7 @@ def _may_grow(pool: GPUPool) -> bool:
 
 def _future_node(pool: GPUPool) -> Node:
     """What templates meet on a node that is ordered for a pool."""
-    labels = {**product_label(pool), **future_labels(pool)}
+    labels = {**product_label(pool), **expected_labels(pool)}
     return Node(metadata=NodeMeta(labels=labels), spec=NodeSpec(taints=future_taints(pool)))
 
 

@@ -41,6 +41,17 @@ def future_labels(pool: GPUPool) -> Mapping[str, str]:
     return {**(template.metadata.labels if template else {}), **pool.spec.node_selector}
 
 
+def expected_labels(pool: GPUPool) -> Mapping[str, str]:
+    """The same, with those whose value follows from what the nodes must be, such as their zone."""
+    template = template_of(pool)
+    only = {
+        each.key: each.values[0]
+        for each in (template.spec.requirements if template else ())
+        if each.operator == "In" and len(each.values) == 1
+    }
+    return {**only, **future_labels(pool)}
+
+
 def product_label(pool: GPUPool) -> Mapping[str, str]:
     """The label that says which GPUs they have, if the pool does."""
     gpu_type = pool.spec.gpu_type

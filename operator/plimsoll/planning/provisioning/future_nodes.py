@@ -14,7 +14,7 @@ from plimsoll.kube.objects.objects import Labels, Node, NodeMeta, NodeSpec, Node
 from plimsoll.observe.nodes.notices import Availability
 from plimsoll.observe.nodes.orders import Order, Stage, Way
 from plimsoll.observe.nodes.pool_templates import (
-    future_labels,
+    expected_labels,
     future_taints,
     gpu_resource,
     product_label,
@@ -230,7 +230,7 @@ def _amounts(
 def _labels(pool: GPUPool, present: Sequence[NodeView]) -> Labels:
     """What the pool's nodes have in common, and what is said of those to come."""
     common = _common([node.labels for node in present])
-    return {**product_label(pool), **common, **future_labels(pool)}
+    return {**product_label(pool), **common, **expected_labels(pool)}
 
 
 def _common(labels: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
 from plimsoll_simulator.inline_solver import InlineSolver
-from support.clusters.seen import seen
+from support.clusters.seen import NAMESPACE, seen
 from support.objects.bought_nodes import (
     LABEL,
     NODE_CLASS,
@@ -46,6 +46,7 @@ from support.objects.job_manifests import (
     an_inference_job,
     without_speeds,
 )
+from support.objects.volumes import a_template_with_claims, a_volume
 
 NOTHING: Final[Mapping[str, int]] = {}
 
@@ -259,3 +260,12 @@ def test_jobs_that_fit_on_no_node_that_is_there_are_told_apart_though_no_plan_kn
     assert len(out(first, second)) == 2
     assert out(a_node_of("h100", "there"), first) == frozenset()
     assert out(a_training_job("held", gpus=8, suspend=True)) == frozenset()
+
+
+def test_nodes_are_bought_where_the_storage_of_claims_can_be_reached() -> None:
+    pools = [a_typed_pool(f"in-{zone}", "p5.48xlarge", zone=zone) for zone in "ab"]
+    job = a_training_job("train", rates={H100: 1}, template=a_template_with_claims("data"))
+    key = "topology.ebs.csi.aws.com/zone"
+    for zone in "ab":
+        disk = a_volume("disk", NAMESPACE, "data", key=key, values=[zone])
+        assert bought(*pools, disk, job) == {f"in-{zone}": 1}
