@@ -99,7 +99,7 @@ class Observer:
         self._by_kind: ByKind | None = None
         self._budgets = Kept[tuple[PodDisruptionBudget, ...]]()
         self._namespaces = Kept[Mapping[str, Mapping[str, str]]]()
-        self._reach = Kept[Reach]()
+        self._reach, self._reach_of_jobs = Kept[Reach](), Kept[Reach]()
         self._memo = Memo()
 
     def snapshot(self, objects: Objects, now: datetime) -> Snapshot:
@@ -165,9 +165,14 @@ class Observer:
         )
 
     def _reach_of(self, volumes: Sequence[PersistentVolume], jobs: Sequence[Job]) -> Reach:
+        """What is known of the claims of jobs; others' come and go, and change nothing."""
         if not volumes:
             return {}
-        return self._reach.of(lambda: reach_of(volumes, claims_of_jobs(jobs)), volumes, jobs)
+        reach = self._reach.of(lambda: reach_of(volumes), volumes)
+        return self._reach_of_jobs.of(
+            lambda: {claim: reach[claim] for claim in claims_of_jobs(jobs) & reach.keys()},
+            *(volumes, jobs),
+        )
 
     def _priced(self, pools: Sequence[GPUPool], prices: NodePrices) -> tuple[GPUPool, ...]:
         known = prices.known

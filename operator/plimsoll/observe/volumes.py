@@ -4,7 +4,6 @@ Kube-scheduler binds a pod with such a claim nowhere else, so plans must know.
 """
 
 from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Any, Final, cast
 
 import msgspec
@@ -41,10 +40,9 @@ def bound_to_nodes(volume: PersistentVolume) -> PersistentVolume | None:
     return volume if is_bound and affinity is not None and affinity.required else None
 
 
-def reach_of(volumes: Iterable[PersistentVolume], claims: AbstractSet[str]) -> Reach:
+def reach_of(volumes: Iterable[PersistentVolume]) -> Reach:
     """From where the claims can be reached that are bound to some nodes."""
-    found = map(_reach, filter(bound_to_nodes, volumes))
-    return {claim: terms for claim, terms in found if claim in claims}
+    return dict(map(_reach, filter(bound_to_nodes, volumes)))
 
 
 def claim_of(volume: PersistentVolume) -> str:

@@ -10,6 +10,7 @@ from plimsoll.api.inference_job import Role as RoleSpec
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.kept import same
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
+from plimsoll.observe.volumes import claims_of_jobs
 from plimsoll.planning.cluster.cluster import Cluster, Level, Made, cluster_of, levels_of, made
 from plimsoll.planning.cluster.domain_sizes import DomainSizes
 from plimsoll.planning.cluster.interconnect import Networks
@@ -102,16 +103,21 @@ class ProblemBuilder:
         if known is None or known[0] != facts or not same(known[1], snapshot.nodes):
             before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
             known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, overhead))
-            self._see(snapshot, known[2])
+            if self.masks.see(snapshot.nodes, known[2]):
+                self._roles.clear()
+                self._jobs.clear()
             self._domain_sizes = DomainSizes(known[2].nodes)
-        elif snapshot.reach != self.masks.reach:
-            self._see(snapshot, known[2])
+        self._see_storage(snapshot)
         return known[2]
 
-    def _see(self, snapshot: Snapshot, cluster: Cluster) -> None:
-        if self.masks.see(snapshot.nodes, cluster, snapshot.reach):
-            self._roles.clear()
-            self._jobs.clear()
+    def _see_storage(self, snapshot: Snapshot) -> None:
+        """Forget the jobs whose claims can be reached from other nodes than before."""
+        moved = self.masks.see_storage(snapshot.reach)
+        for view in snapshot.jobs if moved else ():
+            if not moved.isdisjoint(claims_of_jobs([view.resource])):
+                self._roles.pop((view.uid, view.resource.metadata.generation), None)
+                self._jobs.pop(view.uid, None)
+                self.steady.forget(view)
 
     def begin(self, snapshot: Snapshot, cluster: Cluster, cut_off: AbstractSet[str]) -> None:
         """Begin a turn: forget jobs that are gone, and what no longer holds of steady ones."""

@@ -36,31 +36,32 @@ class NodeMasks:
         self._steady = SteadyNodes()
         self._places: dict[str, int] = {}
         self._unusable = 0
-        self.reach: Reach = {}
-        """From where the claims of jobs can be reached that are bound to some nodes."""
+        self._reach: Reach = {}
         self.spot = 0
         """The nodes that are spot."""
         self.version = 0
         """Changes whenever masks may differ."""
 
-    def see(self, nodes: tuple[NodeView, ...], cluster: Cluster, reach: Reach) -> bool:
-        """Record what decides; return whether eligible nodes may differ from those seen last."""
+    def see(self, nodes: tuple[NodeView, ...], cluster: Cluster) -> bool:
+        """Record the nodes; return whether eligible ones may differ from those seen last."""
         self._unusable = _mask(not node.usable for node in cluster.nodes)
         spot = _mask(node.spot for node in cluster.nodes)
         lasting = self._steady.of(view.node for view in nodes)
-        seen = (
-            spot,
-            reach,
-            *((node.metadata.name, node.metadata.labels, node.spec) for node in lasting),
-        )
+        seen = (spot, *((node.metadata.name, node.metadata.labels, node.spec) for node in lasting))
         if seen == self._seen:
             return False
         self._seen, self.spot, self._nodes = seen, spot, EligibleNodes(lasting)
-        self.reach = reach
         self._places = {node.metadata.name: place for place, node in enumerate(lasting)}
         self._masks.clear()
         self.version += 1
         return True
+
+    def see_storage(self, reach: Reach) -> set[str]:
+        """Record from where claims can be reached; return those of which that is another now."""
+        before, self._reach = self._reach, reach
+        if before is reach:
+            return set()
+        return {c for c in before.keys() | reach.keys() if before.get(c) != reach.get(c)}
 
     def of(self, nodes: Iterable[str]) -> int:
         """The nodes of these names, as a bit mask."""
@@ -76,7 +77,7 @@ class NodeMasks:
             template_constraints(template) if gpus else plain_constraints(template)
         )
         for claim in claims_of(template):
-            terms = self.reach.get(f"{namespace}/{claim}")
+            terms = self._reach.get(f"{namespace}/{claim}")
             if terms is not None:
                 found &= self._meeting(Constraints(terms=terms, tolerations=_ALL_TAINTS))
         return found

@@ -39,6 +39,10 @@ class SteadyJobs:
             return None
         return known[2]
 
+    def forget(self, view: JobView) -> None:
+        """Remember a job no more."""
+        self._known.pop(view.uid, None)
+
     def keep(self, view: JobView, job: Job, *, pinned: bool) -> None:
         """Remember a job if it changes by the minute at most."""
         if is_steady(view):

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -5,6 +6,7 @@ import pytest
 
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.training_job import TrainingJob
+from plimsoll.observe.observer import Observer
 from plimsoll.planning.problem.build import PlanInput, plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.serving.replicas import wanted_replicas
@@ -13,7 +15,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.model import Job, Role, Shape
-from support.clusters.seen import NAMESPACE, NOW, at, seen
+from support.clusters.seen import NAMESPACE, NOW, at, objects_of, seen
 from support.objects.job_manifests import (
     a_pool,
     a_power_domain,
@@ -175,6 +177,16 @@ def test_a_claim_that_is_bound_later_counts_from_then_on() -> None:
     assert the_job(*ZONES, job, translator=translator).roles[0].eligible == ALL
     assert the_job(*ZONES, DISK, job, translator=translator).roles[0].eligible == 0b100
     assert the_job(*ZONES, job, translator=translator).roles[0].eligible == ALL
+
+
+def test_it_counts_for_a_job_too_that_is_as_it_was() -> None:
+    observer, translator = Observer(), ProblemBuilder()
+    job = at(a_training_job("j", workers=(1, 2), template=a_template_with_claims("data")), "n-2")
+    before = objects_of(*ZONES, job)
+    bound = replace(before, volumes=objects_of(DISK).volumes)
+    for objects, eligible in ((before, ALL), (bound, 0b100), (before, ALL)):
+        problem = plan_input_of(observer.snapshot(objects, NOW), translator).problem
+        assert [each.roles[0].eligible for each in problem.jobs] == [eligible]
 
 
 def test_taints_and_volumes_are_no_matter_of_each_other() -> None:
