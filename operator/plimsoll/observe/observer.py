@@ -43,11 +43,12 @@ from plimsoll.observe.nodes.notices import availability
 from plimsoll.observe.queue_access import QueueAccess
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.resources import ByKind, Ordering
-from plimsoll.observe.snapshot import Snapshot
-from plimsoll.observe.targets.claims import ClaimBook
+from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.observe.targets.claims import ClaimBook, Claims
 from plimsoll.observe.targets.targets import Found, Surroundings, Targets, placed_nodes
 from plimsoll.observe.views.first_places import Surface
-from plimsoll.observe.views.job_pods import Divided, PodViews
+from plimsoll.observe.views.held_devices import HeldByNode, HeldDevices, with_held
+from plimsoll.observe.views.job_pods import Divided, PodsByJob, PodViews
 from plimsoll.observe.views.node_views import NodeViews
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
 from plimsoll.observe.views.ordered_nodes import OrderedNodes
@@ -89,6 +90,7 @@ class Observer:
 
     def __init__(self) -> None:
         self._pods, self._nodes, self._jobs = PodViews(), NodeViews(), JobViews()
+        self._held = HeldDevices()
         self._claims, self._targets = ClaimBook(), Targets()
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
         self._gpu_types = GpuTypesSeen()
@@ -115,10 +117,16 @@ class Observer:
             self._homes = {job.metadata.uid: job.metadata.namespace for job in jobs}
         nodes = tuple(objects.nodes)
         pods = self._pods.divided(all_pods, self._homes, adopted.homes)
-        found = self._targeted(resources, objects, pods, now)
+        readings = {each.reference: each for each in objects.targets}
+        claims = self._claims.of(resources.all(InferenceJob), readings)
+        of_targets = self._pods_of(claims, pods)
+        known = {**pods.by_job, **of_targets} if of_targets else pods.by_job
+        held = self._held.of(nodes, jobs, known, now)
+        ground = Surroundings(_around(claims, of_targets, nodes, held, now), resources.all(GPUPool))
+        found = self._targets.of(claims, of_targets, ground, now)
         taken = self._pods.taken(_others(pods.unmanaged, found))
         policies, budgets = resources.all(PlacementPolicy), tuple(objects.budgets)
-        views = self._nodes.of(nodes, taken, now)
+        views = self._nodes.of(nodes, taken, now, held)
         ordered = self._ordered.of(
             (tuple(objects.node_claims or ()), tuple(objects.provisioning_requests or ())),
             resources.all(GPUPool),
@@ -189,24 +197,30 @@ class Observer:
             *(queues, spaces, classes),
         )
 
-    def _targeted(self, resources: ByKind, objects: Objects, pods: Divided, now: datetime) -> Found:
-        """The jobs whose target workload was read, by uid."""
-        readings = {each.reference: each for each in objects.targets}
-        claims = self._claims.of(resources.all(InferenceJob), readings)
-        views = {
-            uid: [view for pod in of if (view := self._pods.of_target(pod, uid)) is not None]
+    def _pods_of(self, claims: Claims, pods: Divided) -> PodsByJob:
+        """The pods of jobs' targets, by the job's uid."""
+        return {
+            uid: tuple(v for pod in of if (v := self._pods.of_target(pod, uid)) is not None)
             for uid, of in claims.claimed(pods.unmanaged).items()
         }
-        used = {pod.node or pod.wanted_node for of in views.values() for pod in of}
-        used.update(name for claim in claims.claims for name in placed_nodes(claim.job))
-        nodes = {
-            node.metadata.name: node_view(
-                node, node_offer(node), NOTHING, availability(node, now=now)
-            )
-            for node in (objects.nodes if used else ())
-            if node.metadata.name in used
-        }
-        return self._targets.of(claims, views, Surroundings(nodes, resources.all(GPUPool)), now)
+
+
+def _around(
+    claims: Claims, pods: PodsByJob, nodes: Iterable[Node], held: HeldByNode, now: datetime
+) -> Mapping[str, NodeView]:
+    """The nodes on which pods of targets are or may be, by name; what is taken is left aside."""
+    used = {pod.node or pod.wanted_node for of in pods.values() for pod in of}
+    used.update(name for claim in claims.claims for name in placed_nodes(claim.job))
+    return {
+        name: node_view(
+            node,
+            with_held(node_offer(node), held.get(name, ())),
+            NOTHING,
+            availability(node, now=now),
+        )
+        for node in (nodes if used else ())
+        if (name := node.metadata.name) in used
+    }
 
 
 def _faulty(faults: Sequence[GpuFault], nodes: Sequence[Node], now: datetime) -> Mapping[str, str]:

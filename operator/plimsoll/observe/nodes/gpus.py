@@ -19,6 +19,7 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 _SHARED_RESOURCE = ".shared"
 _SHARED_PRODUCT = "-SHARED"
 _MIG = "mig-"
+_UNNAMED = "unknown-"
 
 # With more shares, a share of 1/1000 would mean "any fraction" to the solver.
 _MOST_SHARES = WHOLE_GPU_MILLI // 2
@@ -52,6 +53,11 @@ class Offer:
     def units_per_device(self) -> int:
         """How many units of `resource` make one device."""
         return WHOLE_GPU_MILLI // self.share_milli
+
+
+def is_unnamed(gpu_type: GpuType) -> bool:
+    """Whether a type only says that no label of its node names one."""
+    return gpu_type.startswith(_UNNAMED)
 
 
 def is_slice(offer: Offer) -> bool:
@@ -131,13 +137,13 @@ def _nvidia_type(device: str, labels: Labels) -> GpuType:
     own = labels.get(f"nvidia.com/{device}.product")
     if own is not None:
         return GpuType(own.removesuffix(_SHARED_PRODUCT))
-    whole = _first(labels, _NVIDIA_PRODUCTS) or "unknown-nvidia-gpu"
+    whole = _first(labels, _NVIDIA_PRODUCTS) or f"{_UNNAMED}nvidia-gpu"
     whole = whole.removesuffix(_SHARED_PRODUCT)
     return GpuType(f"{whole}-MIG-{device.removeprefix(_MIG)}" if device != "gpu" else whole)
 
 
 def _amd_type(device: str, labels: Labels) -> GpuType:
-    whole = _first(labels, _AMD_PRODUCTS) or _counted(labels, _AMD_PRODUCTS) or "unknown-amd-gpu"
+    whole = _first(labels, _AMD_PRODUCTS) or _counted(labels, _AMD_PRODUCTS) or f"{_UNNAMED}amd-gpu"
     return GpuType(f"{whole}-{device.replace('_', '-').upper()}" if device != "gpu" else whole)
 
 

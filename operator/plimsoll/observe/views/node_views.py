@@ -13,10 +13,13 @@ from plimsoll.observe.nodes.notices import (
 )
 from plimsoll.observe.readable import readable
 from plimsoll.observe.snapshot import NodeView
+from plimsoll.observe.views.held_devices import Held, HeldByNode, with_held
 from plimsoll.observe.views.nodes import NOTHING, NodeOffer, Taken, node_offer, node_view
 
-_SeenNode = tuple[Node, Taken, Availability, NodeView]
-"""A node, what others take of it, its availability, and its view."""
+_SeenNode = tuple[Node, Taken, Availability, NodeView, tuple[Held, ...]]
+"""A node, what others take of it, its availability, its view, and what is held there unsaid."""
+
+_NOTHING_HELD: HeldByNode = {}
 
 
 class NodeViews:
@@ -27,17 +30,23 @@ class NodeViews:
         self._known: dict[str, _SeenNode] = {}
         self._views = Kept[tuple[NodeView, ...]]()
         self._unready = Kept[list[datetime]]()
+        self._held = _NOTHING_HELD
 
     def of(
-        self, nodes: Sequence[Node], taken: Mapping[str, Taken], now: datetime
+        self,
+        nodes: Sequence[Node],
+        taken: Mapping[str, Taken],
+        now: datetime,
+        held: HeldByNode = _NOTHING_HELD,
     ) -> tuple[NodeView, ...]:
         """The nodes by name, less what unmanaged pods take of each.
 
-        `taken` is the same object as long as nothing in it changes.
+        `taken` and `held` are the same objects as long as nothing in them changes.
         """
         unready = self._unready.of(lambda: [*unready_since(nodes)], nodes)
         given_up = [is_given_up(since, now) for since in unready]
-        return self._views.of(lambda: self._all(nodes, taken, now), nodes, (taken,), given_up)
+        self._held = held
+        return self._views.of(lambda: self._all(nodes, taken, now), nodes, (taken, held), given_up)
 
     def _all(
         self, nodes: Sequence[Node], taken: Mapping[str, Taken], now: datetime
@@ -50,7 +59,8 @@ class NodeViews:
     def _view(self, node: Node, taken: Taken, now: datetime) -> NodeView | None:
         """The node's view; the last readable one if it is unreadable now, None if it never was."""
         known = self._known.get(node.metadata.name)
-        if known is not None and _is_as_known(known, node, taken):
+        held = self._held.get(node.metadata.name, ())
+        if known is not None and known[4] == held and _is_as_known(known, node, taken):
             return known[3]
         seen = readable(node, lambda: self._seen(node, taken, now, known))
         if seen is None:
@@ -59,13 +69,17 @@ class NodeViews:
         return seen[3]
 
     def _seen(self, node: Node, taken: Taken, now: datetime, known: _SeenNode | None) -> _SeenNode:
-        state = availability(node, now=now)
-        if known is not None and known[0] is node and known[1:3] == (taken, state):
+        state, held = availability(node, now=now), self._held.get(node.metadata.name, ())
+        if (
+            known is not None
+            and known[0] is node
+            and (*known[1:3], known[4]) == (taken, state, held)
+        ):
             return known
-        view = node_view(node, self._offer(node), taken, state)
+        view = node_view(node, with_held(self._offer(node), held), taken, state)
         if known is not None and known[0] is node and known[3] == view:
             view = known[3]
-        return node, taken, state, view
+        return node, taken, state, view, held
 
     def _offer(self, node: Node) -> NodeOffer:
         known = self._offers.get(node.metadata.uid)
