@@ -13,7 +13,7 @@ from typing import Final
 from plimsoll.api.kinds import Job
 from plimsoll.kube.objects.objects import Node
 from plimsoll.observe.kept import Kept
-from plimsoll.observe.nodes.gpus import Offer, is_gpu_resource, is_unnamed
+from plimsoll.observe.nodes.gpus import Offer, is_gpu_resource, is_unnamed, product_names
 from plimsoll.observe.readable import readable
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.job_pods import PodsByJob
@@ -38,7 +38,7 @@ class Held:
 HeldByNode = Mapping[str, tuple[Held, ...]]
 """By the name of a node that does not say enough of its GPUs."""
 _Lacking = tuple[frozenset[str], frozenset[str]]
-"""The names of nodes without GPUs, and of those with GPUs of a type without a name."""
+"""The names of nodes whose GPUs are away, and of those with GPUs of a type without a name."""
 
 
 class HeldDevices:
@@ -73,13 +73,23 @@ class HeldDevices:
         )
 
     def _seen(self, node: Node) -> tuple[Node, bool, bool]:
-        """The node, whether it has no GPUs, and whether it has some of a type without a name."""
+        """The node, whether its GPUs are away, and whether it has some of a type without a name."""
         known = self._known.get(node.metadata.uid)
         if known is not None and known[0] is node:
             return known
         whole = readable(node, lambda: node_offer(node))
         offers = whole.offers if whole is not None else ()
-        return node, not offers, any(is_unnamed(each.gpu_type) for each in offers)
+        return (
+            node,
+            not offers and _is_for_gpus(node),
+            any(is_unnamed(each.gpu_type) for each in offers),
+        )
+
+
+def _is_for_gpus(node: Node) -> bool:
+    """Whether a node says that it has, or had, GPUs: most nodes without any never had some."""
+    resources = (*node.status.capacity, *node.status.allocatable)
+    return any(map(is_gpu_resource, resources)) or bool(product_names(node.metadata.labels))
 
 
 def with_held(whole: NodeOffer, held: Sequence[Held]) -> NodeOffer:
