@@ -39,6 +39,7 @@ from plimsoll.observe.measured.ledger import LedgerReading
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.measured.prices import NO_PRICES, NodePrices, priced
 from plimsoll.observe.measured.reports import WorkerReport
+from plimsoll.observe.nodes.discovered_labels import DiscoveredLabels
 from plimsoll.observe.nodes.notices import availability
 from plimsoll.observe.queue_access import QueueAccess
 from plimsoll.observe.refused import RefusedObject
@@ -90,7 +91,7 @@ class Observer:
 
     def __init__(self) -> None:
         self._pods, self._nodes, self._jobs = PodViews(), NodeViews(), JobViews()
-        self._held = HeldDevices()
+        self._discovered, self._held = DiscoveredLabels(), HeldDevices()
         self._claims, self._targets = ClaimBook(), Targets()
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
         self._gpu_types = GpuTypesSeen()
@@ -115,7 +116,7 @@ class Observer:
         adopted = self._workloads.of((*workloads, *grouped), trainings)
         if not self._ordering.are_the_same:
             self._homes = {job.metadata.uid: job.metadata.namespace for job in jobs}
-        nodes = tuple(objects.nodes)
+        nodes = self._discovered.of(tuple(objects.nodes), now)
         pods = self._pods.divided(all_pods, self._homes, adopted.homes)
         readings = {each.reference: each for each in objects.targets}
         claims = self._claims.of(resources.all(InferenceJob), readings)
