@@ -65,7 +65,7 @@ class HeldDevices:
         return self._held
 
     def _look(self, nodes: Sequence[Node]) -> _Lacking:
-        self._known = {node.metadata.uid: self._seen(node) for node in nodes}
+        self._known = {node.metadata.name: self._seen(node) for node in nodes}
         known = self._known.values()
         return (
             frozenset(node.metadata.name for node, has_none, _ in known if has_none),
@@ -74,7 +74,7 @@ class HeldDevices:
 
     def _seen(self, node: Node) -> tuple[Node, bool, bool]:
         """The node, whether its GPUs are away, and whether it has some of a type without a name."""
-        known = self._known.get(node.metadata.uid)
+        known = self._known.get(node.metadata.name)
         if known is not None and known[0] is node:
             return known
         whole = readable(node, lambda: node_offer(node))

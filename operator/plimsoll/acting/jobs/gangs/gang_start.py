@@ -13,11 +13,7 @@ from plimsoll.acting.jobs.refusal import (
     patience_ends,
 )
 from plimsoll.acting.jobs.release import released
-from plimsoll.acting.jobs.starting import (
-    never_started,
-    start_ends,
-    workers_that_wait,
-)
+from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
 from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
 from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus

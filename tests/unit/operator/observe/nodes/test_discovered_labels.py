@@ -1,6 +1,8 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+import msgspec
+
 from plimsoll.kube.objects.objects import Node
 from plimsoll.observe.nodes.discovered_labels import DISCOVERY_GRACE, DiscoveredLabels
 from plimsoll.observe.observer import Observer
@@ -54,12 +56,19 @@ def test_where_gpus_have_a_name_labels_are_believed() -> None:
     assert seen.labels(a_node({})) == other
 
 
+def test_a_name_that_the_cloud_gives_stands_for_nothing_that_was_discovered() -> None:
+    seen, cloud = Seen(), {"karpenter.k8s.aws/instance-gpu-name": "gb200"}
+    seen.labels(a_node({**FOUND, **cloud}))
+    assert seen.labels(a_node(cloud)) == FOUND
+
+
 def test_a_node_that_is_new_or_comes_again_has_what_it_says() -> None:
     assert Seen().labels(a_node({})) == {}
     discovered = DiscoveredLabels()
     discovered.of((a_node(FOUND),), NOW)
-    discovered.of((), NOW)
-    (found,) = discovered.of((a_node({}),), NOW)
+    again = a_node({})
+    metadata = msgspec.structs.replace(again.metadata, uid="another")
+    (found,) = discovered.of((msgspec.structs.replace(again, metadata=metadata),), NOW)
     assert PRODUCT not in found.metadata.labels
 
 
