@@ -48,11 +48,11 @@ from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.observe.targets.claims import ClaimBook, Claims
 from plimsoll.observe.targets.targets import Found, Surroundings, Targets, placed_nodes
 from plimsoll.observe.views.first_places import Surface
-from plimsoll.observe.views.held_devices import HeldByNode, HeldDevices, with_held
 from plimsoll.observe.views.job_pods import Divided, PodsByJob, PodViews
 from plimsoll.observe.views.node_views import NodeViews
 from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
 from plimsoll.observe.views.ordered_nodes import OrderedNodes
+from plimsoll.observe.views.silent_gpus import NOTHING_UNSAID, SilentGpus, UnsaidByNode, with_unsaid
 from plimsoll.observe.volumes import Reach, claims_of_jobs, reach_of
 
 POLICY_NAME = "default"
@@ -91,7 +91,7 @@ class Observer:
 
     def __init__(self) -> None:
         self._pods, self._nodes, self._jobs = PodViews(), NodeViews(), JobViews()
-        self._discovered, self._held = DiscoveredLabels(), HeldDevices()
+        self._discovered, self._silent = DiscoveredLabels(), SilentGpus()
         self._claims, self._targets = ClaimBook(), Targets()
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
         self._gpu_types = GpuTypesSeen()
@@ -122,12 +122,14 @@ class Observer:
         claims = self._claims.of(resources.all(InferenceJob), readings)
         of_targets = self._pods_of(claims, pods)
         known = {**pods.by_job, **of_targets} if of_targets else pods.by_job
-        held = self._held.of(nodes, jobs, known, now)
-        ground = Surroundings(_around(claims, of_targets, nodes, held, now), resources.all(GPUPool))
+        unsaid = self._silent.of(nodes, resources.all(GPUPool), jobs, known, now)
+        ground = Surroundings(
+            _around(claims, of_targets, nodes, unsaid, now), resources.all(GPUPool)
+        )
         found = self._targets.of(claims, of_targets, ground, now)
         taken = self._pods.taken(_others(pods.unmanaged, found))
         policies, budgets = resources.all(PlacementPolicy), tuple(objects.budgets)
-        views = self._nodes.of(nodes, taken, now, held)
+        views = self._nodes.of(nodes, taken, now, unsaid)
         ordered = self._ordered.of(
             (tuple(objects.node_claims or ()), tuple(objects.provisioning_requests or ())),
             resources.all(GPUPool),
@@ -207,7 +209,7 @@ class Observer:
 
 
 def _around(
-    claims: Claims, pods: PodsByJob, nodes: Iterable[Node], held: HeldByNode, now: datetime
+    claims: Claims, pods: PodsByJob, nodes: Iterable[Node], unsaid: UnsaidByNode, now: datetime
 ) -> Mapping[str, NodeView]:
     """The nodes on which pods of targets are or may be, by name; what is taken is left aside."""
     used = {pod.node or pod.wanted_node for of in pods.values() for pod in of}
@@ -215,7 +217,7 @@ def _around(
     return {
         name: node_view(
             node,
-            with_held(node_offer(node), held.get(name, ())),
+            with_unsaid(node_offer(node), unsaid.get(name, NOTHING_UNSAID)),
             NOTHING,
             availability(node, now=now),
         )

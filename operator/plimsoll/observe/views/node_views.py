@@ -13,13 +13,18 @@ from plimsoll.observe.nodes.notices import (
 )
 from plimsoll.observe.readable import readable
 from plimsoll.observe.snapshot import NodeView
-from plimsoll.observe.views.held_devices import Held, HeldByNode, with_held
 from plimsoll.observe.views.nodes import NOTHING, NodeOffer, Taken, node_offer, node_view
+from plimsoll.observe.views.silent_gpus import (
+    NOTHING_UNSAID,
+    Unsaid,
+    UnsaidByNode,
+    with_unsaid,
+)
 
-_SeenNode = tuple[Node, Taken, Availability, NodeView, tuple[Held, ...]]
-"""A node, what others take of it, its availability, its view, and what is held there unsaid."""
+_SeenNode = tuple[Node, Taken, Availability, NodeView, Unsaid]
+"""A node, what others take of it, its availability, its view, and what it does not say."""
 
-_NOTHING_HELD: HeldByNode = {}
+_ALL_SAID: UnsaidByNode = {}
 
 
 class NodeViews:
@@ -30,23 +35,25 @@ class NodeViews:
         self._known: dict[str, _SeenNode] = {}
         self._views = Kept[tuple[NodeView, ...]]()
         self._unready = Kept[list[datetime]]()
-        self._held = _NOTHING_HELD
+        self._unsaid = _ALL_SAID
 
     def of(
         self,
         nodes: Sequence[Node],
         taken: Mapping[str, Taken],
         now: datetime,
-        held: HeldByNode = _NOTHING_HELD,
+        unsaid: UnsaidByNode = _ALL_SAID,
     ) -> tuple[NodeView, ...]:
         """The nodes by name, less what unmanaged pods take of each.
 
-        `taken` and `held` are the same objects as long as nothing in them changes.
+        `taken` and `unsaid` are the same objects as long as nothing in them changes.
         """
         unready = self._unready.of(lambda: [*unready_since(nodes)], nodes)
         given_up = [is_given_up(since, now) for since in unready]
-        self._held = held
-        return self._views.of(lambda: self._all(nodes, taken, now), nodes, (taken, held), given_up)
+        self._unsaid = unsaid
+        return self._views.of(
+            lambda: self._all(nodes, taken, now), nodes, (taken, unsaid), given_up
+        )
 
     def _all(
         self, nodes: Sequence[Node], taken: Mapping[str, Taken], now: datetime
@@ -59,8 +66,8 @@ class NodeViews:
     def _view(self, node: Node, taken: Taken, now: datetime) -> NodeView | None:
         """The node's view; the last readable one if it is unreadable now, None if it never was."""
         known = self._known.get(node.metadata.name)
-        held = self._held.get(node.metadata.name, ())
-        if known is not None and known[4] == held and _is_as_known(known, node, taken):
+        unsaid = self._unsaid.get(node.metadata.name, NOTHING_UNSAID)
+        if known is not None and known[4] == unsaid and _is_as_known(known, node, taken):
             return known[3]
         seen = readable(node, lambda: self._seen(node, taken, now, known))
         if seen is None:
@@ -69,17 +76,14 @@ class NodeViews:
         return seen[3]
 
     def _seen(self, node: Node, taken: Taken, now: datetime, known: _SeenNode | None) -> _SeenNode:
-        state, held = availability(node, now=now), self._held.get(node.metadata.name, ())
-        if (
-            known is not None
-            and known[0] is node
-            and (*known[1:3], known[4]) == (taken, state, held)
-        ):
+        unsaid = self._unsaid.get(node.metadata.name, NOTHING_UNSAID)
+        facts = (taken, availability(node, now=now), unsaid)
+        if known is not None and known[0] is node and (*known[1:3], known[4]) == facts:
             return known
-        view = node_view(node, with_held(self._offer(node), held), taken, state)
+        view = node_view(node, with_unsaid(self._offer(node), unsaid), *facts[:2])
         if known is not None and known[0] is node and known[3] == view:
             view = known[3]
-        return node, taken, state, view, held
+        return node, *facts[:2], view, unsaid
 
     def _offer(self, node: Node) -> NodeOffer:
         known = self._offers.get(node.metadata.uid)

@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.observe.views.held_devices import PLUGIN_GRACE
+from plimsoll.observe.views.silent_gpus import NAMED_WITHIN, PLUGIN_GRACE
 from plimsoll.planning.plan.decisions import Plan, PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -17,7 +17,7 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
 from support.clusters.seen import NOW, at, objects_of, pods_of, seen
-from support.objects.job_manifests import a_training_job, an_inference_job
+from support.objects.job_manifests import a_pool, a_training_job, an_inference_job
 
 GPU = "nvidia.com/gpu"
 UNNAMED = "unknown-nvidia-gpu"
@@ -138,3 +138,38 @@ def test_what_has_ended_holds_nothing() -> None:
     for pod in pods:
         pod["status"] = {"phase": "Failed"}
     assert offers(seen(without_plugin(fake_node("node")), job, *pods)) == []
+
+
+def test_gpus_of_a_new_node_wait_for_their_name() -> None:
+    observer, named, new = Observer(), fake_node("node"), without_labels(fake_node("node"))
+    observer.snapshot(objects_of(), NOW)
+    nameless = objects_of(new)
+    for after, found in (
+        (timedelta(), list[tuple[str, int, int]]()),
+        (NAMED_WITHIN, []),
+        (NAMED_WITHIN + SECOND, [(UNNAMED, 8, 1000)]),
+    ):
+        assert offers(observer.snapshot(nameless, NOW + after)) == found
+    assert offers(observer.snapshot(objects_of(named), NOW)) == [(H100, 8, 1000)]
+
+
+def test_gpus_that_had_no_name_before_are_not_waited_for() -> None:
+    observer, nameless = Observer(), objects_of(without_labels(fake_node("node")))
+    for after in (timedelta(), SECOND):
+        assert offers(observer.snapshot(nameless, NOW + after)) == [(UNNAMED, 8, 1000)]
+
+
+def test_what_runs_on_gpus_without_a_name_goes_on_as_well() -> None:
+    observer, node = Observer(), without_labels(fake_node("node"))
+    job = placed(at(a_training_job("runs", gpus=4), "node", gpu_type=UNNAMED), units=4)
+    here, away = objects_of(node, *job), objects_of(without_plugin(node), *job)
+    assert offers(observer.snapshot(here, NOW)) == [(UNNAMED, 8, 1000)]
+    assert offers(observer.snapshot(away, NOW)) == [(UNNAMED, 4, 1000)]
+    assert offers(observer.snapshot(here, NOW)) == [(UNNAMED, 8, 1000)], "and wait for no name"
+
+
+def test_gpus_that_their_pool_names_are_not_waited_for() -> None:
+    observer, pool = Observer(), a_pool("racks", {"type": "kwok"}, gpuType=H100)
+    observer.snapshot(objects_of(pool), NOW)
+    snapshot = observer.snapshot(objects_of(without_labels(fake_node("node")), pool), NOW)
+    assert offers(snapshot) == [(UNNAMED, 8, 1000)], "which the pool calls by its own name"
