@@ -10,7 +10,6 @@ from datetime import datetime
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.job_queue import JobQueue
-from plimsoll.api.kinds import Job
 from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.power_domain import PowerDomain
 from plimsoll.api.resource import Resource
@@ -44,7 +43,7 @@ from plimsoll.observe.nodes.notices import availability
 from plimsoll.observe.queue_access import QueueAccess
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.resources import ByKind, Ordering
-from plimsoll.observe.snapshot import NodeView, Snapshot
+from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
 from plimsoll.observe.targets.claims import ClaimBook, Claims
 from plimsoll.observe.targets.targets import Found, Surroundings, Targets, placed_nodes
 from plimsoll.observe.views.first_places import Surface
@@ -146,10 +145,11 @@ class Observer:
             targeted=found,
             adopted=adopted,
         )
+        seen = self._jobs.of(jobs, said)
         return Snapshot(
             now=now,
             nodes=views,
-            jobs=self._jobs.of(jobs, said),
+            jobs=seen,
             pools=self._priced(resources.all(GPUPool), objects.prices),
             power_domains=resources.all(PowerDomain),
             queues=resources.all(JobQueue),
@@ -160,7 +160,7 @@ class Observer:
             energy=objects.energy,
             ledger=objects.ledger,
             namespaces=self._labels_of(tuple(objects.namespaces)),
-            reach=self._reach_of(tuple(objects.volumes), jobs),
+            reach=self._reach_of(tuple(objects.volumes), seen),
             refused=tuple(sorted(objects.refused, key=str)),
             adopted=adopted,
             orders=ordered.orders,
@@ -175,13 +175,13 @@ class Observer:
             lambda: {each.metadata.name: each.metadata.labels for each in namespaces}, namespaces
         )
 
-    def _reach_of(self, volumes: Sequence[PersistentVolume], jobs: Sequence[Job]) -> Reach:
+    def _reach_of(self, volumes: Sequence[PersistentVolume], jobs: Sequence[JobView]) -> Reach:
         """What is known of the claims of jobs; others' come and go, and change nothing."""
         if not volumes:
             return {}
         reach = self._reach.of(lambda: reach_of(volumes), volumes)
         return self._reach_of_jobs.of(
-            lambda: {claim: reach[claim] for claim in claims_of_jobs(jobs) & reach.keys()},
+            lambda: {claim: reach[claim] for claim in _claims(jobs) & reach.keys()},
             *(volumes, jobs),
         )
 
@@ -206,6 +206,11 @@ class Observer:
             uid: tuple(v for pod in of if (v := self._pods.of_target(pod, uid)) is not None)
             for uid, of in claims.claimed(pods.unmanaged).items()
         }
+
+
+def _claims(jobs: Iterable[JobView]) -> set[str]:
+    """All claims of jobs, and of the workloads that they target."""
+    return claims_of_jobs(view.resource for view in jobs)
 
 
 def _around(

@@ -2,7 +2,8 @@ import pytest
 
 from plimsoll.observe.volumes import reach_of
 from plimsoll_devcluster.fake_nodes import fake_node
-from support.clusters.seen import NAMESPACE, objects_of, seen
+from support.clusters.seen import NAMESPACE, a_reading, objects_of, seen
+from support.clusters.target_lives import a_targeting_job, a_workload
 from support.objects.job_manifests import a_training_job, an_inference_job
 from support.objects.volumes import ZONE, a_template_with_claims, a_volume
 
@@ -41,6 +42,15 @@ def test_claims_of_all_roles_count() -> None:
     ]
     reach = seen(fake_node("node"), gang, service, *volumes).reach
     assert sorted(reach) == [f"{NAMESPACE}/{name}" for name in ("data", "logs", "weights")]
+
+
+def test_claims_of_what_jobs_target_count() -> None:
+    volumes = a_template_with_claims("data")["spec"]["volumes"]
+    web = a_workload(volumes=volumes)
+    job = a_targeting_job(target=web)
+    disk = a_volume("disk", NAMESPACE, "data", values=["a"])
+    reach = seen(fake_node("node"), job, disk, targets=[a_reading(web)]).reach
+    assert list(reach) == [f"{NAMESPACE}/data"]
 
 
 @pytest.mark.parametrize(
