@@ -11,7 +11,7 @@ from support.objects.volumes import ZONE, a_template_with_claims, a_volume
 
 VOLUMES = "/api/v1/persistentvolumes"
 UNPROTECTED = {"metadata": {"finalizers": None}}
-"""A controller manager, which these clusters lack, would take the finalizers away."""
+"""Who protects volumes in use may be away, and then nobody would take its finalizers away."""
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def claim(scene: Scene) -> Iterator[str]:
         scene.api.merge(f"{path}/status", {"status": {"phase": "Bound"}})
     yield name
     for path in (place, f"{VOLUMES}/{volume}"):
-        scene.api.delete(path)
         scene.api.merge(path, UNPROTECTED)
+        scene.api.delete(path)
 
 
 def test_a_job_runs_where_the_storage_of_its_claim_is(scene: Scene, claim: str) -> None:
