@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
@@ -58,38 +57,31 @@ def observed(
     )
     refusal = growth_refusal(status)
     refused = f"{_WHY_NOT[Reason(refusal.reason)]}: {refusal.message}" if refusal else ""
-    lack = _Lack(refused or turn.short.get(view.name, ""), _stuck(view, places))
-    facts = _facts(status, len(ready), lack, leaving)
+    lack, stuck = refused or turn.short.get(view.name, ""), _stuck(view, places)
+    facts = _facts(status, len(ready), lack, stuck, leaving)
     if status.started_time is None and facts[0].reason is Reason.RUNNING:
         began = {"started_time": whole_second(turn.now), "refusals": 0}
         status = status.model_copy(update=began)
     return status if says_all(status, facts) else with_conditions(status, view, turn.now, facts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lack:
-    """Why not all replicas have a place, and which of those that have one cannot start."""
-
-    place: str
-    start: str
-
-    @property
-    def text(self) -> str:
-        """Both, as far as they are so, to follow a full clause."""
-        return (f"; one more {self.place}" if self.place else "") + self.start
-
-
 def _stuck(view: JobView, places: Iterable[Assignment]) -> str:
     """What the kubelet cannot start, in words that do not change while it tries."""
     mine = {(each.role, each.replica) for each in places}
     stuck = stuck_among(pod for pod in view.pods if (pod.role, pod.replica) in mine)
-    return f"; {stuck.what} (kubectl describe pod {stuck.pod.name} says why)" if stuck else ""
+    return f"{stuck.what} (kubectl describe pod {stuck.pod.name} says why)" if stuck else ""
 
 
-def _facts(status: InferenceJobStatus, ready: int, lack: _Lack, leaving: int) -> list[Fact]:
-    """The facts for this many ready replicas."""
+def _facts(
+    status: InferenceJobStatus, ready: int, lack: str, stuck: str, leaving: int
+) -> list[Fact]:
+    """The facts for this many ready replicas.
+
+    `lack`: why not all of them have a place; `stuck`: what keeps one that has one from starting.
+    """
     wanted = sum(role.wanted for role in status.roles)
-    text = f"{ready} of {wanted} replicas are ready{lack.text}"
+    text = f"{ready} of {wanted} replicas are ready" + (f"; one more {lack}" if lack else "")
+    text += f"; {stuck}" if stuck else ""
     if leaving:
         text += f"; until they are, {leaving} of the replicas that they replace keep serving"
     if wanted == 0:
@@ -102,7 +94,7 @@ def _facts(status: InferenceJobStatus, ready: int, lack: _Lack, leaving: int) ->
     ):
         return [Fact.false("Running", Reason.STARTING, text)]
     change = _change_under_way(status)
-    if change is not None and ready + leaving > 0 and not lack.place:
+    if change is not None and ready + leaving > 0 and not lack:
         return [Fact.true("Running", change, text), *_not_degraded(status)]
     up = Fact.of("Running", Reason.REPLICAS_MISSING, text, holds=ready + leaving > 0)
     return [up, Fact.true("Degraded", Reason.REPLICAS_MISSING, text)]

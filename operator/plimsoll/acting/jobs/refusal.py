@@ -49,29 +49,22 @@ def is_refused(pod: PodView, turn: Turn) -> bool:
     return bool(pod.unschedulable) and not pod.deleting and turn.now >= patience_ends(pod, turn)
 
 
-def bound_nowhere(refused: Sequence[PodView]) -> Refusal | None:
-    """The refusal of pods that fit no node for what they are, as without their volume.
+def bound_nowhere(
+    view: JobView, status: JobStatus, refused: Sequence[PodView], turn: Turn
+) -> Step | None:
+    """The step if no node would do for a refused pod, as without its volume; None if one might.
 
-    Of nodes kube-scheduler says how many lack what. What it says first, without a number, holds for
-    all of them: another node would not help. None if it says no such thing.
+    Its gang, or the replicas with refused pods, give up their place and are not retried for a
+    while. Of nodes kube-scheduler says how many lack what. What it says first, without a number,
+    holds for all of them: another node would not help.
     """
     for pod in refused:
         found = _WHATEVER_THE_NODE.fullmatch(pod.unschedulable)
         if found is not None:
             why = found["why"].partition(". ")[0].rstrip(".")
-            return Refusal(f"kube-scheduler can bind {pod.name} to no node: {why}")
+            refusal = Refusal(f"kube-scheduler can bind {pod.name} to no node: {why}")
+            return _given_up(view, status, refusal, _without(refused, status), turn)
     return None
-
-
-def replicas_refused(
-    view: JobView,
-    status: InferenceJobStatus,
-    refused: Sequence[PodView],
-    refusal: Refusal,
-    turn: Turn,
-) -> Step:
-    """Replicas with refused pods give up their place, and are not retried for a while."""
-    return given_up(view, status, refusal, _without(refused, status), turn)
 
 
 def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tuple[AvoidedNode, ...]:
@@ -83,7 +76,7 @@ def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tupl
 
 def pods_refused(view: JobView, refusal: Refusal, turn: Turn) -> Step:
     """The API server refuses a job's pods: it gives up its place, except for complete replicas."""
-    return given_up(view, view.resource.status, refusal, _complete(view), turn)
+    return _given_up(view, view.resource.status, refusal, _complete(view), turn)
 
 
 def not_ready_in_time(
@@ -92,8 +85,7 @@ def not_ready_in_time(
     """Pods never started: their gang, or their replicas, give up their place."""
     more = avoided(status.avoided_nodes, nodes_at_fault(late, view.pods), turn)
     status = status.model_copy(update={"avoided_nodes": more})
-    kept = _without(late, status) if isinstance(status, InferenceJobStatus) else ()
-    return given_up(view, status, no_start(late, turn), kept, turn)
+    return _given_up(view, status, no_start(late, turn), _without(late, status), turn)
 
 
 def _complete(view: JobView) -> tuple[Assignment, ...]:
@@ -107,9 +99,11 @@ def _complete(view: JobView) -> tuple[Assignment, ...]:
     )
 
 
-def _without(late: Iterable[PodView], status: InferenceJobStatus) -> tuple[Assignment, ...]:
-    """The places of the replicas without a late pod."""
-    gone = {(pod.role, pod.replica) for pod in late}
+def _without(pods: Iterable[PodView], status: JobStatus) -> tuple[Assignment, ...]:
+    """The places of the replicas that have none of these pods; none for a gang."""
+    if not isinstance(status, InferenceJobStatus):
+        return ()
+    gone = {(pod.role, pod.replica) for pod in pods}
     places = _places(status)
     return _of_all_roles([p for p in places if (p.role, p.replica) not in gone], places)
 
@@ -126,7 +120,7 @@ def _of_all_roles(
     return kept if {p.role for p in kept} == {p.role for p in places} else ()
 
 
-def given_up(
+def _given_up(
     view: JobView, status: JobStatus, refusal: Refusal, kept: tuple[Assignment, ...], turn: Turn
 ) -> Step:
     """The job gives up its place, except for the replicas in `kept`."""

@@ -8,7 +8,6 @@ from plimsoll.acting.jobs.ending import not_deleting
 from plimsoll.acting.jobs.refusal import (
     avoided,
     bound_nowhere,
-    given_up,
     not_ready_in_time,
     patience_ends,
 )
@@ -76,9 +75,7 @@ def _with_what_is_stuck(
     until = start_ends([stuck.pod], turn)
     ends = f"; the job loses its place at {until:%H:%M:%S} UTC" if until is not None else ""
     message = f"{stuck.what}: {stuck.why}{ends}"
-    fact = Fact.false("Running", Reason.CANNOT_START, message)
-    event = JobEvent(Reason.CANNOT_START, message, warning=True)
-    return with_conditions(status, view, turn.now, [fact]), (event,)
+    return _told(view, status, turn, Reason.CANNOT_START, message)
 
 
 def started(
@@ -101,9 +98,9 @@ def node_refused(
     view: JobView, status: TrainingJobStatus, turn: Turn, refused: Sequence[PodView]
 ) -> Step:
     """Kube-scheduler does not bind what was planned: plan again without those nodes."""
-    nowhere = bound_nowhere(refused)
+    nowhere = bound_nowhere(view, status, refused, turn)
     if nowhere is not None:
-        return given_up(view, status, nowhere, (), turn)
+        return nowhere
     nodes = {pod.wanted_node for pod in refused}
     more = avoided(status.avoided_nodes, nodes, turn)
     status = released(status.model_copy(update={"avoided_nodes": more}))
@@ -148,6 +145,12 @@ def told_once(
     """The status and an event that say why not all of a gang runs; no event if that was said."""
     if says(status, "Running", reason):
         return status, ()
+    return _told(view, status, turn, reason, message)
+
+
+def _told(
+    view: JobView, status: TrainingJobStatus, turn: Turn, reason: Reason, message: str
+) -> tuple[TrainingJobStatus, tuple[JobEvent, ...]]:
     fact = Fact.false("Running", reason, message)
     event = JobEvent(reason, message, warning=True)
     return with_conditions(status, view, turn.now, [fact]), (event,)

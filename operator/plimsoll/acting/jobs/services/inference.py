@@ -16,7 +16,6 @@ from plimsoll.acting.jobs.refusal import (
     is_refused,
     not_ready_in_time,
     patience_ends,
-    replicas_refused,
     tries_again_at,
     with_refusal_reviewed,
 )
@@ -232,9 +231,9 @@ def _missing(
 
 def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: list[PodView]) -> Step:
     """Kube-scheduler does not bind what was planned: plan those replicas again elsewhere."""
-    nowhere = bound_nowhere(refused)
+    nowhere = bound_nowhere(view, status, refused, turn)
     if nowhere is not None:
-        return replicas_refused(view, status, refused, nowhere, turn)
+        return nowhere
     placement = status.placement
     gone = {(pod.role, pod.replica) for pod in refused}
     kept = (
