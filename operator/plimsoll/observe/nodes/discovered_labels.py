@@ -12,65 +12,68 @@ import msgspec
 
 from plimsoll.kube.objects.objects import Labels, Node
 from plimsoll.observe.kept import same
+from plimsoll.observe.nodes.gpus import DISCOVERED_PRODUCTS
 
 DISCOVERY_GRACE: Final = timedelta(minutes=5)
 """How long labels count that a node has lost together with discovery's name of its GPUs."""
 _DISCOVERED: Final = ("nvidia.com/", "amd.com/", "beta.amd.com/", "feature.node.kubernetes.io/")
-_NAMES: Final = (
-    "nvidia.com/gpu.product",
-    "amd.com/gpu.product-name",
-    "beta.amd.com/gpu.product-name",
-)
-"""Clouds name GPUs by labels of their own, but otherwise."""
 
 
-class _Known(NamedTuple):
-    """A node as it was given, as it counts, since when it lacks labels, and which it had."""
+class _Lost(NamedTuple):
+    """What a node has lost and since when, the node as it was given, and as it counts."""
 
+    since: datetime
+    labels: Labels
     given: Node
     counts_as: Node
-    since: datetime | None
-    labels: Labels
 
 
 class DiscoveredLabels:
     """Gives nodes back for a while what feature discovery has said of them."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
         self._given: Sequence[Node] = ()
         self._made: tuple[Node, ...] = ()
-        self._is_whole = True
+        self._before: dict[str, Node] = {}
+        self._lost: dict[str, _Lost] = {}
 
     def of(self, nodes: Sequence[Node], now: datetime) -> tuple[Node, ...]:
-        """The nodes with the labels that they had just now; the same object while nothing changes.
+        """The nodes with the labels that they had just now; the same objects while nothing changes.
 
         Labels are only given back where discovery names no GPUs any more: then all are away.
         """
-        if not (self._is_whole and same(nodes, self._given)):
-            known = [self._as_known(node, now) for node in nodes]
-            self._known = {each.given.metadata.name: each for each in known}
-            self._given, self._made = nodes, tuple(each.counts_as for each in known)
-            self._is_whole = all(each.counts_as is each.given for each in known)
+        if self._lost or not same(nodes, self._given):
+            lost = ((node.metadata.name, self._lost_of(node, now)) for node in nodes)
+            self._lost = {name: found for name, found in lost if found is not None}
+            self._before = {node.metadata.name: node for node in nodes}
+            self._given, self._made = nodes, tuple(map(self._as_it_counts, nodes))
         return self._made
 
-    def _as_known(self, node: Node, now: datetime) -> _Known:
-        known, labels = self._known.get(node.metadata.name), node.metadata.labels
-        if known is not None and known.given.metadata.uid != node.metadata.uid:
-            known = None
-        if known is not None and known.given is node:
-            is_over = known.since is not None and now - known.since > DISCOVERY_GRACE
-            return _Known(node, node, known.since, {}) if is_over else known
-        if any(name in labels for name in _NAMES):
-            return _Known(node, node, None, _discovered(labels))
-        if known is None or not known.labels:
-            return _Known(node, node, None, {})
-        since = known.since or now
+    def _as_it_counts(self, node: Node) -> Node:
+        lost = self._lost.get(node.metadata.name)
+        return node if lost is None else lost.counts_as
+
+    def _lost_of(self, node: Node, now: datetime) -> _Lost | None:
+        """What a node has lost just now; None if it has its labels, or never had them."""
+        before = self._before.get(node.metadata.name)
+        if _is_named(node) or before is None or before.metadata.uid != node.metadata.uid:
+            return None
+        known = self._lost.get(node.metadata.name)
+        if known is None and not _is_named(before):
+            return None
+        since, labels = (now, _discovered(before)) if known is None else known[:2]
         if now - since > DISCOVERY_GRACE:
-            return _Known(node, node, since, {})
-        metadata = msgspec.structs.replace(node.metadata, labels={**known.labels, **labels})
-        return _Known(node, msgspec.structs.replace(node, metadata=metadata), since, known.labels)
+            return None
+        if known is not None and known.given is node:
+            return known
+        metadata = msgspec.structs.replace(node.metadata, labels={**labels, **node.metadata.labels})
+        return _Lost(since, labels, node, msgspec.structs.replace(node, metadata=metadata))
 
 
-def _discovered(labels: Labels) -> Labels:
+def _is_named(node: Node) -> bool:
+    return any(name in node.metadata.labels for name in DISCOVERED_PRODUCTS)
+
+
+def _discovered(node: Node) -> Labels:
+    labels = node.metadata.labels
     return {name: value for name, value in labels.items() if name.startswith(_DISCOVERED)}

@@ -27,13 +27,16 @@ _MOST_SHARES = WHOLE_GPU_MILLI // 2
 MOST_UNITS: Final = 8192
 """How many GPUs, or shares of GPUs, a node may have: sixteen that are each shared by 500."""
 
+_AMD_PRODUCTS = ("amd.com/gpu.product-name", "beta.amd.com/gpu.product-name")
+DISCOVERED_PRODUCTS: Final = ("nvidia.com/gpu.product", *_AMD_PRODUCTS)
+"""The labels by which feature discovery names a node's GPUs."""
+
 # Without GPU Feature Discovery, the cloud's own labels may still name the product.
 _NVIDIA_PRODUCTS = (
     "nvidia.com/gpu.product",
     "cloud.google.com/gke-accelerator",
     "karpenter.k8s.aws/instance-gpu-name",
 )
-_AMD_PRODUCTS = ("amd.com/gpu.product-name", "beta.amd.com/gpu.product-name")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The pool of a node, and that pool's name for its GPUs."""
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.observe.nodes.gpus import Offer
@@ -8,7 +9,16 @@ from plimsoll.observe.snapshot import NodeView
 from plimsoll_placement.model import GpuType
 
 
-def pool_of(node: NodeView, pools: Iterable[GPUPool]) -> GPUPool | None:
+class Labelled(Protocol):
+    """A node, or only its metadata."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The node's labels."""
+        ...
+
+
+def pool_of(node: Labelled, pools: Iterable[GPUPool]) -> GPUPool | None:
     """The pool of a node: the first by name of those whose selector matches."""
     return next((pool for pool in pools if selects(pool.spec.node_selector, node)), None)
 
@@ -19,7 +29,7 @@ def gpu_type_of(offer: Offer, node: NodeView, pool: GPUPool | None) -> GpuType:
     return GpuType(named or offer.gpu_type)
 
 
-def selects(selector: Mapping[str, str], node: NodeView) -> bool:
+def selects(selector: Mapping[str, str], node: Labelled) -> bool:
     """Whether a node has all the labels that a selector names."""
     labels = node.labels
     return all(labels.get(key) == value for key, value in selector.items())

@@ -22,6 +22,7 @@ from plimsoll.observe.readable import readable
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.job_pods import PodsByJob
 from plimsoll.observe.views.nodes import NodeOffer, node_offer
+from plimsoll.observe.views.pools import pool_of
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 
 PLUGIN_GRACE: Final = timedelta(minutes=5)
@@ -155,11 +156,8 @@ def _is_for_gpus(node: Node) -> bool:
 
 def _is_named(node: Node, pools: Iterable[GPUPool]) -> bool:
     """Whether the pool of a node names its GPUs."""
-    labels = node.metadata.labels.items()
-    return any(
-        pool.spec.gpu_type is not None and pool.spec.node_selector.items() <= labels
-        for pool in pools
-    )
+    pool = pool_of(node.metadata, pools)
+    return pool is not None and pool.spec.gpu_type is not None
 
 
 def _held_on(
