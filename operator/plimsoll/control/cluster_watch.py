@@ -109,8 +109,8 @@ class ClusterWatch:
     @property
     def _all(self) -> tuple[ListWatch[Any] | ServedWatch[Any], ...]:
         found = (
-            *(self.nodes, self.pods, self.priority_classes, self.budgets, self.namespaces),
-            self.volumes,
+            *(self.nodes, self.pods, self.volumes, self.namespaces),
+            *(self.priority_classes, self.budgets),
         )
         ordered = (each for each in (self._node_claims, self._requests) if each is not None)
         return (*found, *self._workloads.values(), *ordered)
