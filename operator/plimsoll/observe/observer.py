@@ -49,10 +49,10 @@ from plimsoll.observe.targets.targets import Found, Surroundings, Targets, place
 from plimsoll.observe.views.first_places import Surface
 from plimsoll.observe.views.job_pods import Divided, PodsByJob, PodViews
 from plimsoll.observe.views.node_views import NodeViews
-from plimsoll.observe.views.nodes import NOTHING, node_offer, node_view
+from plimsoll.observe.views.nodes import NOTHING, NodeOffers, node_view
 from plimsoll.observe.views.ordered_nodes import OrderedNodes
 from plimsoll.observe.views.silent_gpus import NOTHING_UNSAID, SilentGpus, UnsaidByNode, with_unsaid
-from plimsoll.observe.volumes import Reach, claims_of_jobs, reach_of
+from plimsoll.observe.volumes import Reach, claims_of_job, reach_of
 
 POLICY_NAME = "default"
 
@@ -75,7 +75,6 @@ class Objects:
     ledger: LedgerReading | None = None
     namespaces: Iterable[Namespace] = ()
     volumes: Iterable[PersistentVolume] = ()
-    """Those that are bound to some nodes; see `plimsoll.observe.volumes`."""
     refused: Iterable[RefusedObject] = ()
     workloads: Iterable[WorkloadObject] = ()
     node_claims: Iterable[NodeClaim] | None = None
@@ -89,8 +88,9 @@ class Observer:
     """Makes snapshots, one after the other."""
 
     def __init__(self) -> None:
-        self._pods, self._nodes, self._jobs = PodViews(), NodeViews(), JobViews()
-        self._discovered, self._silent = DiscoveredLabels(), SilentGpus()
+        self._pods, self._offers, self._jobs = PodViews(), NodeOffers(), JobViews()
+        self._nodes, self._silent = NodeViews(self._offers), SilentGpus(self._offers)
+        self._discovered = DiscoveredLabels()
         self._claims, self._targets = ClaimBook(), Targets()
         self._ordering, self._access = Ordering(), Kept[QueueAccess]()
         self._gpu_types = GpuTypesSeen()
@@ -122,13 +122,15 @@ class Observer:
         of_targets = self._pods_of(claims, pods)
         known = {**pods.by_job, **of_targets} if of_targets else pods.by_job
         unsaid = self._silent.of(nodes, resources.all(GPUPool), jobs, known, now)
-        ground = Surroundings(
-            _around(claims, of_targets, nodes, unsaid, now), resources.all(GPUPool)
-        )
+        used = {pod.node or pod.wanted_node for of in of_targets.values() for pod in of}
+        used.update(name for claim in claims.claims for name in placed_nodes(claim.job))
+        around = [node for node in nodes if node.metadata.name in used] if used else []
+        ground = Surroundings(self._whole(around, unsaid, now), resources.all(GPUPool))
         found = self._targets.of(claims, of_targets, ground, now)
         taken = self._pods.taken(_others(pods.unmanaged, found))
         policies, budgets = resources.all(PlacementPolicy), tuple(objects.budgets)
         views = self._nodes.of(nodes, taken, now, unsaid)
+        self._offers.forget_others(nodes)
         ordered = self._ordered.of(
             (tuple(objects.node_claims or ()), tuple(objects.provisioning_requests or ())),
             resources.all(GPUPool),
@@ -181,7 +183,12 @@ class Observer:
             return {}
         reach = self._reach.of(lambda: reach_of(volumes), volumes)
         return self._reach_of_jobs.of(
-            lambda: {claim: reach[claim] for claim in _claims(jobs) & reach.keys()},
+            lambda: {
+                claim: reach[claim]
+                for view in jobs
+                for claim in claims_of_job(view.resource)
+                if claim in reach
+            },
             *(volumes, jobs),
         )
 
@@ -207,28 +214,17 @@ class Observer:
             for uid, of in claims.claimed(pods.unmanaged).items()
         }
 
-
-def _claims(jobs: Iterable[JobView]) -> set[str]:
-    """All claims of jobs, and of the workloads that they target."""
-    return claims_of_jobs(view.resource for view in jobs)
-
-
-def _around(
-    claims: Claims, pods: PodsByJob, nodes: Iterable[Node], unsaid: UnsaidByNode, now: datetime
-) -> Mapping[str, NodeView]:
-    """The nodes on which pods of targets are or may be, by name; what is taken is left aside."""
-    used = {pod.node or pod.wanted_node for of in pods.values() for pod in of}
-    used.update(name for claim in claims.claims for name in placed_nodes(claim.job))
-    return {
-        name: node_view(
-            node,
-            with_unsaid(node_offer(node), unsaid.get(name, NOTHING_UNSAID)),
-            NOTHING,
-            availability(node, now=now),
-        )
-        for node in (nodes if used else ())
-        if (name := node.metadata.name) in used
-    }
+    def _whole(
+        self, nodes: Iterable[Node], unsaid: UnsaidByNode, now: datetime
+    ) -> Mapping[str, NodeView]:
+        """Some nodes as they are before anything is taken of them, by name."""
+        found: dict[str, NodeView] = {}
+        for node in nodes:
+            name, whole = node.metadata.name, self._offers.of(node)
+            if whole is not None:
+                whole = with_unsaid(whole, unsaid.get(name, NOTHING_UNSAID))
+                found[name] = node_view(node, whole, NOTHING, availability(node, now=now))
+        return found
 
 
 def _faulty(faults: Sequence[GpuFault], nodes: Sequence[Node], now: datetime) -> Mapping[str, str]:

@@ -51,11 +51,10 @@ def claim_of(volume: PersistentVolume) -> str:
     return f"{claim.namespace}/{claim.name}" if claim is not None else ""
 
 
-def claims_of_jobs(jobs: Iterable[Job]) -> set[str]:
-    """All claims of jobs' pods, as `namespace/name`."""
+def claims_of_job(job: Job) -> set[str]:
+    """All claims of a job's pods, as `namespace/name`."""
     return {
         f"{job.metadata.namespace}/{claim}"
-        for job in jobs
         for _, template in pod_templates(job)
         for claim in claims_of(template)
     }

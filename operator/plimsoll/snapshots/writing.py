@@ -18,7 +18,7 @@ from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.watching.workloads import manifest_of
 from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.observer import Objects
-from plimsoll.observe.volumes import claim_of, claims_of_jobs
+from plimsoll.observe.volumes import claim_of, claims_of_job
 from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
 from plimsoll.snapshots.stripping import (
     namespace_without,
@@ -108,7 +108,8 @@ def _of_kubernetes(objects: Objects) -> Iterator[bytes]:
         yield _typed("scheduling.k8s.io/v1", "PriorityClass", priority_class)
     for budget in objects.budgets:
         yield _typed("policy/v1", "PodDisruptionBudget", budget)
-    claims = claims_of_jobs(each for each in objects.resources if isinstance(each, Job))
+    jobs = (each for each in objects.resources if isinstance(each, Job))
+    claims = {claim for job in jobs for claim in claims_of_job(job)}
     for volume in objects.volumes:
         if claim_of(volume) in claims:
             yield _typed("v1", "PersistentVolume", volume_without(volume))

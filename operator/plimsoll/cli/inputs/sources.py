@@ -32,7 +32,6 @@ from plimsoll.kube.watching.workloads import Reading, Workload, reading_of
 from plimsoll.observe.measured.prices import NodePrices
 from plimsoll.observe.observer import Objects
 from plimsoll.observe.targets.claims import reference_of
-from plimsoll.observe.volumes import bound_to_nodes
 
 T = TypeVar("T", bound=Resource | KubeObject)
 
@@ -189,7 +188,7 @@ def _objects(entries: Mapping[Key, Entry]) -> Objects:
         priority_classes=_of(contents, PriorityClass),
         budgets=_of(contents, PodDisruptionBudget),
         namespaces=_of(contents, Namespace),
-        volumes=list(filter(None, map(bound_to_nodes, _of(contents, PersistentVolume)))),
+        volumes=_of(contents, PersistentVolume),
         targets=_targets(contents),
         workloads=_of(contents, WorkloadObject),
         node_claims=_of(contents, NodeClaim),

@@ -13,7 +13,7 @@ from plimsoll.observe.nodes.notices import (
 )
 from plimsoll.observe.readable import readable
 from plimsoll.observe.snapshot import NodeView
-from plimsoll.observe.views.nodes import NOTHING, NodeOffer, Taken, node_offer, node_view
+from plimsoll.observe.views.nodes import NOTHING, NodeOffer, NodeOffers, Taken, node_view
 from plimsoll.observe.views.silent_gpus import (
     NOTHING_UNSAID,
     Unsaid,
@@ -30,8 +30,8 @@ _ALL_SAID: UnsaidByNode = {}
 class NodeViews:
     """Makes the views, and remembers the last."""
 
-    def __init__(self) -> None:
-        self._offers: dict[str, tuple[Node, NodeOffer]] = {}
+    def __init__(self, offers: NodeOffers) -> None:
+        self._offers = offers
         self._known: dict[str, _SeenNode] = {}
         self._views = Kept[tuple[NodeView, ...]]()
         self._unready = Kept[list[datetime]]()
@@ -69,36 +69,31 @@ class NodeViews:
         unsaid = self._unsaid.get(node.metadata.name, NOTHING_UNSAID)
         if known is not None and known[4] == unsaid and _is_as_known(known, node, taken):
             return known[3]
-        seen = readable(node, lambda: self._seen(node, taken, now, known))
+        whole = self._offers.of(node)
+        if whole is None:
+            return None
+        seen = readable(node, lambda: self._seen(node, whole, unsaid, taken, now))
         if seen is None:
             return known[3] if known is not None else None
         self._known[node.metadata.name] = seen
         return seen[3]
 
-    def _seen(self, node: Node, taken: Taken, now: datetime, known: _SeenNode | None) -> _SeenNode:
-        unsaid = self._unsaid.get(node.metadata.name, NOTHING_UNSAID)
-        facts = (taken, availability(node, now=now), unsaid)
-        if known is not None and known[0] is node and (*known[1:3], known[4]) == facts:
+    def _seen(
+        self, node: Node, whole: NodeOffer, unsaid: Unsaid, taken: Taken, now: datetime
+    ) -> _SeenNode:
+        known, state = self._known.get(node.metadata.name), availability(node, now=now)
+        is_same = known is not None and known[0] is node
+        if known is not None and is_same and (*known[1:3], known[4]) == (taken, state, unsaid):
             return known
-        view = node_view(node, with_unsaid(self._offer(node), unsaid), *facts[:2])
-        if known is not None and known[0] is node and known[3] == view:
+        view = node_view(node, with_unsaid(whole, unsaid), taken, state)
+        if known is not None and is_same and known[3] == view:
             view = known[3]
-        return node, *facts[:2], view, unsaid
-
-    def _offer(self, node: Node) -> NodeOffer:
-        known = self._offers.get(node.metadata.uid)
-        if known is None or known[0] is not node:
-            known = self._offers[node.metadata.uid] = (node, node_offer(node))
-        return known[1]
+        return node, taken, state, view, unsaid
 
     def _forget_others(self, nodes: Sequence[Node]) -> None:
-        if max(len(self._offers), len(self._known)) <= len(nodes):
-            return
-        uids = {node.metadata.uid for node in nodes}
-        for uid in self._offers.keys() - uids:
-            del self._offers[uid]
-        names = {node.metadata.name for node in nodes}
-        self._known = {name: known for name, known in self._known.items() if name in names}
+        if len(self._known) > len(nodes):
+            names = {node.metadata.name for node in nodes}
+            self._known = {name: known for name, known in self._known.items() if name in names}
 
 
 def _is_as_known(known: _SeenNode, node: Node, taken: Taken) -> bool:

@@ -1,6 +1,7 @@
 """What a node offers, and what unmanaged pods leave of it."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,6 +11,7 @@ from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.nodes.gpus import Offer, gpu_offers
 from plimsoll.observe.nodes.notices import Availability
 from plimsoll.observe.nodes.power_limits import power_limits
+from plimsoll.observe.readable import readable
 from plimsoll.observe.snapshot import NodeView
 
 
@@ -39,6 +41,28 @@ def node_offer(node: Node) -> NodeOffer:
     allocatable = node.status.allocatable or node.status.capacity
     amounts = (_amount(allocatable, name) for name in ("cpu", "memory", "pods"))
     return NodeOffer(gpu_offers(node), *amounts)
+
+
+class NodeOffers:
+    """What nodes have to give, read once from each."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Node, NodeOffer | None]] = {}
+
+    def of(self, node: Node) -> NodeOffer | None:
+        """What a node has to give; if it is unreadable now, what it had; None if it never was."""
+        name = node.metadata.name
+        known = self._known.get(name)
+        if known is None or known[0] is not node:
+            before = known[1] if known is not None else None
+            known = self._known[name] = node, readable(node, lambda: node_offer(node)) or before
+        return known[1]
+
+    def forget_others(self, nodes: Sequence[Node]) -> None:
+        """Forget nodes that are gone, once there are more than nodes."""
+        if len(self._known) > len(nodes):
+            names = {node.metadata.name for node in nodes}
+            self._known = {name: known for name, known in self._known.items() if name in names}
 
 
 def node_view(node: Node, whole: NodeOffer, taken: Taken, state: Availability) -> NodeView:

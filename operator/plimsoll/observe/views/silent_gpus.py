@@ -18,10 +18,9 @@ from plimsoll.api.kinds import Job
 from plimsoll.kube.objects.objects import Node
 from plimsoll.observe.kept import Kept
 from plimsoll.observe.nodes.gpus import Offer, is_gpu_resource, is_unnamed, product_names
-from plimsoll.observe.readable import readable
 from plimsoll.observe.snapshot import PodView
 from plimsoll.observe.views.job_pods import PodsByJob
-from plimsoll.observe.views.nodes import NodeOffer, node_offer
+from plimsoll.observe.views.nodes import NodeOffer, NodeOffers
 from plimsoll.observe.views.pools import pool_of
 from plimsoll_placement.model import WHOLE_GPU_MILLI, GpuType
 
@@ -61,7 +60,8 @@ _Lacking = tuple[Sequence[Node], Sequence[Node]]
 class SilentGpus:
     """Finds what nodes do not say, one snapshot after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, offers: NodeOffers) -> None:
+        self._offers = offers
         self._known: dict[str, tuple[Node, bool, bool]] = {}
         self._lacking = Kept[_Lacking]()
         self._held = Kept[Mapping[str, tuple[Held, ...]]]()
@@ -113,7 +113,7 @@ class SilentGpus:
         known = self._known.get(node.metadata.name)
         if known is not None and known[0] is node:
             return known
-        whole = readable(node, lambda: node_offer(node))
+        whole = self._offers.of(node)
         offers = whole.offers if whole is not None else ()
         return node, not offers and _is_for_gpus(node), any(is_unnamed(e.gpu_type) for e in offers)
 

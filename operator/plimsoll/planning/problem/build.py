@@ -8,7 +8,7 @@ from functools import cached_property
 
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
-from plimsoll.observe.volumes import Reach, claims_of_jobs
+from plimsoll.observe.volumes import Reach, claims_of_job
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.adjustment import Adjusted, Adjustment
 from plimsoll.planning.cluster.cluster import Cluster
@@ -319,8 +319,8 @@ def _inadmissible(snapshot: Snapshot, lacks: Mapping[JobName, Lack]) -> Iterator
 
 
 def _bound(view: JobView, reach: Reach) -> str:
-    """The job's claims on volumes that some nodes only reach, to follow what it lacks."""
-    claims = sorted(claims_of_jobs([view.resource]) & reach.keys())
+    """The job's claims on volumes that only some nodes reach, to follow what it lacks."""
+    claims = sorted(claims_of_job(view.resource) & reach.keys())
     if not claims:
         return ""
     names = first_few([claim.partition("/")[2] for claim in claims])

@@ -10,7 +10,7 @@ from plimsoll.api.inference_job import Role as RoleSpec
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.kept import same
 from plimsoll.observe.snapshot import JobView, NodeView, Snapshot
-from plimsoll.observe.volumes import claims_of_jobs
+from plimsoll.observe.volumes import claims_of_job
 from plimsoll.planning.cluster.cluster import Cluster, Level, Made, cluster_of, levels_of, made
 from plimsoll.planning.cluster.domain_sizes import DomainSizes
 from plimsoll.planning.cluster.interconnect import Networks
@@ -114,7 +114,7 @@ class ProblemBuilder:
         """Forget the jobs whose claims can be reached from other nodes than before."""
         moved = self.masks.see_storage(snapshot.reach)
         for view in snapshot.jobs if moved else ():
-            if not moved.isdisjoint(claims_of_jobs([view.resource])):
+            if not moved.isdisjoint(claims_of_job(view.resource)):
                 self._roles.pop((view.uid, view.resource.metadata.generation), None)
                 self._jobs.pop(view.uid, None)
                 self.steady.forget(view)

@@ -4,12 +4,13 @@ from datetime import timedelta
 import pytest
 
 from plimsoll.kube.watching.workloads import Reading
+from plimsoll.observe.observer import Observer
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.seen import NOW, a_reading, seen
+from support.clusters.seen import NOW, a_reading, objects_of, seen
 from support.clusters.target_lives import a_targeting_job, a_workload
 from support.objects.job_manifests import a_pool
 from support.objects.target_pods import GPU, a_numbered_pod, a_scaled_job, a_target_pod, controlled
@@ -122,6 +123,25 @@ def test_a_selector_too_long_for_a_status_is_reported() -> None:
     found = problem(the_job(looked_at(a_targeting_job(target=target), target=target)))
     assert found[0] == Reason.INVALID_SPEC
     assert "1024 characters" in found[1]
+
+
+def test_a_node_that_cannot_be_read_stays_as_it_was_for_the_targets_on_it() -> None:
+    observer, target, job = Observer(), a_workload(), a_targeting_job()
+    for node in (fake_node("a", gpus=4), fake_node("a", gpus=9000)):
+        objects = objects_of(node, job, a_target_pod("p", "a"), targets=[a_reading(target)])
+        snapshot = observer.snapshot(objects, NOW)
+        assert places(the_job(snapshot)) == [(0, "a")]
+        assert [offer.count for offer in snapshot.node_by_name["a"].offers] == [4]
+
+
+def test_a_target_on_a_node_that_could_never_be_read_has_no_place_there() -> None:
+    snapshot = seen(
+        fake_node("a", gpus=9000),
+        a_targeting_job(),
+        a_target_pod("p", "a"),
+        targets=[a_reading(a_workload())],
+    )
+    assert (snapshot.nodes, places(the_job(snapshot))) == ((), [])
 
 
 @pytest.mark.slow
