@@ -138,15 +138,16 @@ def test_for_a_job_that_runs_it_is_explained_where(
     assert "let it run" not in out
 
 
+@pytest.mark.parametrize("reason", ["Restarting", "CannotStart"])
 def test_of_a_job_that_has_a_place_and_does_not_run_it_is_said_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = a_running_job("retries", 6)
     message = "retries-0 on node-1 failed with exit code 1 (Error)"
-    job["status"] |= {"reason": "Restarting", "message": message}
+    job["status"] |= {"reason": reason, "message": message}
     file = a_snapshot(tmp_path, NODE, job)
     out = run(capsys, "explain", "retries", "--snapshot", file).out
-    assert f"Keep: Restarting: {message}" in out
+    assert f"Keep: {reason}: {message}" in out
     assert f"has its place: 6 × {H100} on node-1" in out
 
 
