@@ -187,6 +187,10 @@ class Turn:
     """The jobs that their deadline keeps off spot, by name, and why."""
     capped: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     """The jobs whose GPUs are power-capped, by name, and how."""
+    renewal_waits: Mapping[JobName, AbstractSet[str]] = field(
+        default_factory=dict[JobName, AbstractSet[str]]
+    )
+    """The roles, by service, of which no replica that serves is to be renewed in place now."""
     powers: Mapping[JobName, tuple[RolePower, ...]] = field(
         default_factory=dict[JobName, tuple[RolePower, ...]]
     )
@@ -214,6 +218,7 @@ class Turn:
             *self.short,
             *self.off_spot,
             *self.capped,
+            *self.renewal_waits,
             *self.powers,
             *self.faults,
         }

@@ -22,13 +22,13 @@ from plimsoll.acting.jobs.services.target import target_refused, target_step
 from plimsoll.acting.step import Step, Turn
 from plimsoll.api.inference_job import InferenceJobStatus
 from plimsoll.api.kinds import JobStatus
-from plimsoll.api.parts.role_power import RolePower
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.actions import Hold
 from plimsoll.planning.disruption.backoff import REFUSALS
-from plimsoll.planning.faults import Fault, Faults, Stage
+from plimsoll.planning.faults import Faults, Stage
 
-Inputs = tuple[JobView, str | None, bool, str | None, tuple[RolePower, ...] | None, Fault | None]
+Inputs = tuple[JobView, *tuple[object, ...]]
+"""A job, and what a turn has for it."""
 REPORT_INTERVAL = timedelta(seconds=15)
 """The least time between updates of a waiting job's numbers while its reason stays the same."""
 
@@ -145,7 +145,8 @@ def _inputs(view: JobView, turn: Turn) -> Inputs:
     """Everything that a job's step depends on while the plan has no action for it."""
     name = view.name
     limits = turn.short.get(name), name in turn.off_spot, turn.capped.get(name)
-    return view, *limits, turn.powers.get(name), turn.faults.get(name)
+    held = turn.renewal_waits.get(name)
+    return view, *limits, held, turn.powers.get(name), turn.faults.get(name)
 
 
 def for_this_spec(step: Step) -> Step:

@@ -106,6 +106,7 @@ class Dispatch:
             decided={action.job: action for action in actions},
             short=current.plan.short,
             off_spot=plan_input.off_spot,
+            renewal_waits=plan_input.renewal.waits,
             capped=capped_jobs(snapshot, plan_input.problem),
             powers=self._powers.news(snapshot, plan_input.as_it_runs),
             faults=plan_input.faults,

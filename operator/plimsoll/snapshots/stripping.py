@@ -6,6 +6,7 @@ template keeps only its requests and placement constraints.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
@@ -26,7 +27,7 @@ from plimsoll.kube.watching.workloads import Workload
 from plimsoll.observe.adoption.annotations import PLANNED
 from plimsoll.observe.adoption.kinds.job_sets import OF_JOBS
 from plimsoll.observe.kueue import is_mark
-from plimsoll.observe.labels import SETTINGS
+from plimsoll.observe.labels import SETTINGS, TEMPLATE_HASH
 from plimsoll.observe.nodes.power_limits import CAP
 from plimsoll.observe.targets.kserve import AUTOSCALER
 from plimsoll.observe.views.ownership import is_own
@@ -67,8 +68,12 @@ _MESSAGE_KEPT: Final = "Admitted"
 """The condition whose message is used in planning: it says why a job's pods were refused."""
 
 
-def pod_without(pod: Pod) -> Pod:
-    """A pod without its containers' contents."""
+def pod_without(pod: Pod, current: AbstractSet[str]) -> Pod:
+    """A pod without its containers' contents.
+
+    Only if it has an old template, it keeps its hash: the job's template is not what it was.
+    `current` are the hashes of pods whose templates are not old.
+    """
     conditions = tuple(msgspec.structs.replace(c, message="") for c in pod.status.conditions)
     status = msgspec.structs.replace(
         pod.status,
@@ -78,7 +83,10 @@ def pod_without(pod: Pod) -> Pod:
         init_container_statuses=(),
     )
     kept = tuple(each for each in pod.metadata.owner_references if each.controller or is_own(each))
-    metadata = msgspec.structs.replace(_meta(pod.metadata), owner_references=kept)
+    labels = pod.metadata.labels
+    if labels.get(TEMPLATE_HASH) in current:
+        labels = {name: value for name, value in labels.items() if name != TEMPLATE_HASH}
+    metadata = msgspec.structs.replace(_meta(pod.metadata), owner_references=kept, labels=labels)
     return msgspec.structs.replace(pod, metadata=metadata, status=status)
 
 

@@ -8,16 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
+from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
 from plimsoll.kube.http.resources import NODE_CLAIMS
 from plimsoll.kube.objects.objects import KubeObject
 from plimsoll.kube.watching.workloads import manifest_of
 from plimsoll.observe.adoption.kinds.table import adapter_of
 from plimsoll.observe.observer import Objects
+from plimsoll.observe.template_hash import hashes_by_role
+from plimsoll.observe.views.ownership import named_job
 from plimsoll.observe.volumes import claim_of, claims_of_job
 from plimsoll.snapshots.head import SNAPSHOT_VERSION, Head, Limit, RecordedPlan
 from plimsoll.snapshots.stripping import (
@@ -102,8 +106,14 @@ def _of_kubernetes(objects: Objects) -> Iterator[bytes]:
         yield _typed("v1", "Namespace", namespace_without(namespace))
     for node in objects.nodes:
         yield _typed("v1", "Node", node_without(node))
+    services = [each for each in objects.resources if isinstance(each, InferenceJob)]
+    current = {
+        job.metadata.uid: frozenset(chain.from_iterable(hashes_by_role(job).values()))
+        for job in services
+    }
     for pod in objects.pods:
-        yield _typed("v1", "Pod", pod_without(pod))
+        own = current.get(named_job(pod), frozenset())
+        yield _typed("v1", "Pod", pod_without(pod, own))
     for priority_class in objects.priority_classes:
         yield _typed("scheduling.k8s.io/v1", "PriorityClass", priority_class)
     for budget in objects.budgets:

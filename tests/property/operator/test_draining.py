@@ -10,10 +10,10 @@ from plimsoll.acting.jobs.services.inference import inference_step
 from plimsoll.acting.patches import gate_patch
 from plimsoll.acting.pods.manifest import milli_gpus, template_of
 from plimsoll.acting.pods.occupancy import Occupancy
-from plimsoll.acting.pods.template_hash import template_hash
 from plimsoll.acting.step import Step, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.observe.snapshot import JobName, JobView, PodView
+from plimsoll.observe.template_hash import template_hash
 from plimsoll.planning.actions import Action, Resize
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node

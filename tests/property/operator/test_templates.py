@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from plimsoll.acting.pods.manifest import Gang, PodPlacement, pod_manifest
-from plimsoll.acting.pods.template_hash import template_hashes
 from plimsoll.acting.pods.worker_access import with_access
 from plimsoll.api.refusal_text import LONGEST, why_refused
 from plimsoll.api.templates.kubernetes_schema import Schema, kubernetes_schema
@@ -16,6 +15,7 @@ from plimsoll.api.values.quantities import LARGEST
 from plimsoll.observe.eligibility.eligibility import constraints_of
 from plimsoll.observe.eligibility.placement_spec import placement_spec
 from plimsoll.observe.eligibility.requests import effective_requests
+from plimsoll.observe.template_hash import template_hashes
 from support.objects.manifests import edited, training_job
 
 PLACEMENT = PodPlacement("worker", 1, 0, 7, "node-1", "nvidia.com/gpu", 4)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from plimsoll.api.definition import API_VERSION
+from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import KIND_BY_NAME
 from plimsoll.api.resource import Resource
 from plimsoll.kube.objects.node_claim import NodeClaim
@@ -26,6 +27,7 @@ from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadObject
 from plimsoll.kube.watching.workloads import Reading, Reference, Scale, Workload
 from plimsoll.observe.adoption.kinds.table import ADAPTERS
+from plimsoll.observe.labels import TEMPLATE_HASH
 from plimsoll.observe.measured.demand import BucketDemand, JobDemand, RoleDemand
 from plimsoll.observe.measured.energy import EnergyReading
 from plimsoll.observe.measured.gpu_faults import GpuFault
@@ -34,6 +36,7 @@ from plimsoll.observe.measured.prices import NO_PRICES, NodePrices
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.observe.observer import Objects, Observer
 from plimsoll.observe.snapshot import Snapshot
+from plimsoll.observe.template_hash import template_hash
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 
@@ -217,6 +220,7 @@ def pods_of(job: Manifest, *, phase: str = "Running") -> list[Manifest]:
     )
     labels = {
         **template["metadata"]["labels"],
+        **({} if kind == "TrainingJob" else {TEMPLATE_HASH: _hash_of(job)}),
         "plimsoll.dev/job-name": name,
         "plimsoll.dev/job-kind": kind,
         "plimsoll.dev/job-uid": uid,
@@ -243,6 +247,12 @@ def pods_of(job: Manifest, *, phase: str = "Running") -> list[Manifest]:
         }
         for place in job["status"]["placement"]["assignments"]
     ]
+
+
+def _hash_of(service: Manifest) -> str:
+    """What the label of a service's pods says of their template."""
+    role = InferenceJob.model_validate(service).spec.roles[0]
+    return template_hash(role.template, role.milli_gpus_per_pod)
 
 
 def with_pods(jobs: Iterable[Manifest]) -> list[Manifest]:

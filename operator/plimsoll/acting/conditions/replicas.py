@@ -26,6 +26,7 @@ from plimsoll.api.parts.placement import Assignment
 from plimsoll.api.parts.roles import Role
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.disruption.backoff import growth_refusal
+from plimsoll.planning.serving.old_templates import replicas_by_role
 from plimsoll.planning.serving.replicas import role_status, wanted_replicas
 from plimsoll.vocabulary.reasons import Reason
 
@@ -45,7 +46,11 @@ def observed(
     """
     places = status.placement.assignments if status.placement else ()
     ready = ready_replicas(view.pods, places)
-    roles = tuple(_role_status(job, role, places, ready) for role in job.spec.roles)
+    renewing = replicas_by_role(view).keys()
+    roles = tuple(
+        _with_one_more(found) if found.name in renewing else found
+        for found in (_role_status(job, role, places, ready) for role in job.spec.roles)
+    )
     counts = [f"{role.ready}/{role.wanted}" for role in roles]
     status = status.model_copy(
         update={
@@ -147,6 +152,12 @@ def _role_status(
             for pool, kind in kinds
         ),
     )
+
+
+def _with_one_more(found: RoleStatus) -> RoleStatus:
+    """The status of a role that may have one replica more while it is renewed."""
+    placed = sum(pool.wanted for pool in found.pools)
+    return found.model_copy(update={"wanted": max(found.wanted, placed)})
 
 
 def _cost_per_hour(

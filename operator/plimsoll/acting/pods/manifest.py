@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from plimsoll.acting.pods.template_hash import template_hash
 from plimsoll.api.definition import API_VERSION
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.kinds import Job
@@ -31,6 +30,7 @@ from plimsoll.observe.labels import (
     SERVING,
     TEMPLATE_HASH,
 )
+from plimsoll.observe.template_hash import template_hash
 from plimsoll.planning.cluster.pod_requests import WORKER
 
 CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"

@@ -28,12 +28,15 @@ def with_ordinals(snapshot: Snapshot, result: PlanResult) -> PlanResult:
     """The plan result with final numbers for its new replicas."""
     placements: dict[SolverName, Assignments] = dict(result.solution.placements)
     numbers: dict[JobName, _Ordinals] = {}
-    for job in result.problem.jobs:
+    for job in sorted(result.problem.jobs, key=lambda job: not job.pinned):
         view = snapshot.job_by_name.get(JobName(job.whole_name))
         assignments = placements.get(job.name)
         if assignments and view is not None and _keeps_numbers(view):
             known = numbers.setdefault(view.name, _Ordinals(view))
-            placements[job.name] = known.of(assignments)
+            if job.pinned:
+                known.keep(assignments)
+            else:
+                placements[job.name] = known.of(assignments)
     return replace(result, solution=replace(result.solution, placements=placements))
 
 
@@ -53,6 +56,13 @@ class _Ordinals:
         self._taken: defaultdict[str, set[int]] = defaultdict(set)
         for pod in view.pods:
             self._taken[pod.role].add(pod.replica)
+
+    def keep(self, assignments: Assignments) -> None:
+        """Leave the numbers of what is pinned as they are: nobody else gets them."""
+        for assignment in assignments:
+            self._take(assignment, assignment.replica)
+            if assignment in self._running:
+                self._running.remove(assignment)
 
     def of(self, assignments: Assignments) -> Assignments:
         """The assignments with their numbers; replicas that stay come first."""

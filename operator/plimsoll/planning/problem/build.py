@@ -27,6 +27,7 @@ from plimsoll.planning.power.shedding import shedding
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.planning.problem.market import gpu_seconds_bought
 from plimsoll.planning.problem.queues import asking, queues
+from plimsoll.planning.problem.renewal import Renewal
 from plimsoll.planning.problem.weights import solver_weights
 from plimsoll.planning.quota.fair_share import with_fair_share_priority
 from plimsoll.planning.quota.job_limits import beyond_limits
@@ -80,6 +81,8 @@ class PlanInput:
     """How the problem differs from the cluster, in the order applied."""
     faults: Mapping[JobName, Fault] = field(default_factory=dict[JobName, Fault], compare=False)
     """The faults of jobs that cannot be planned, acted on, or read in their newest version."""
+    renewal: Renewal = field(default_factory=Renewal, compare=False)
+    """The services whose pod template has changed, and where one more replica is meanwhile."""
     unprotected: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The jobs whose protection has ended for the sake of a guarantee, and for which."""
 
@@ -158,7 +161,8 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
         adjustments=adjusted.adjustments,
         unprotected=rules.protected.ended,
     )
-    return _adjusted_now(found, snapshot, builder, once_left, too_large)
+    found = _adjusted_now(found, snapshot, builder, once_left, too_large)
+    return _renewed(found, snapshot, builder)
 
 
 def _jobs(
@@ -216,6 +220,24 @@ def _adjusted_now(
         relocated={} if moved is None else {moved.job: moved.why},
         yielding=shed.domains,
         reservation=reservation,
+    )
+
+
+def _renewed(plan_input: PlanInput, snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
+    """The same, in which services that are being renewed may have one replica more.
+
+    Not while a power domain is over its budget.
+    """
+    if plan_input.yielding:
+        return plan_input
+    guard = builder.faults.guard(snapshot.now)
+    renewal = builder.renewals.of(snapshot, plan_input.problem, guard)
+    adjusted = Adjusted(plan_input.problem, plan_input.adjustments).by(renewal.adjustment)
+    return replace(
+        plan_input,
+        problem=adjusted.problem,
+        adjustments=adjusted.adjustments,
+        renewal=renewal,
     )
 
 

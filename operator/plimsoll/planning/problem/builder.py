@@ -26,6 +26,7 @@ from plimsoll.planning.problem.companions import companions
 from plimsoll.planning.problem.crossing import with_fair_crossing
 from plimsoll.planning.problem.jobs import inference_job, training_job
 from plimsoll.planning.problem.node_masks import NodeMasks, avoids_nodes
+from plimsoll.planning.problem.renewal import Renewals
 from plimsoll.planning.problem.steady_jobs import SteadyJobs
 from plimsoll.planning.problem.weights import counts_completion
 from plimsoll.planning.quota.reservation import Reservations
@@ -65,6 +66,7 @@ class ProblemBuilder:
     def __init__(self) -> None:
         self.faults = Faults()
         self.relocations, self.reservations = Relocations(), Reservations()
+        self.renewals = Renewals()
         self.spot_rules = SpotRulesMaker()
         self._exploration = Exploration()
         self._counts_completion, self._grace = False, priority_grace(None)

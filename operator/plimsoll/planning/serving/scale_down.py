@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.cluster.cluster import Cluster
+from plimsoll.planning.serving.old_templates import replicas_by_role
 from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll_placement.heuristics.scale_down import Order, scale_down_order
 from plimsoll_placement.model import Assignment, Job, Role
@@ -29,10 +30,18 @@ def scaled_down(job: Job, view: JobView, cluster: Cluster) -> Job:
 def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
     """Replicas that do not serve yet, then the most expensive for what they carry, then the idlest.
 
+    Of those that serve, first the ones with an old template, if there are any.
+
     If a controller numbers them and removes the last, those.
     """
     waiting = {(pod.role, pod.replica) for pod in view.pods if not pod.ready}
     requests = _requests_by_replica(view)
+    old = {
+        (name, number)
+        for name, replicas in replicas_by_role(view).items()
+        for number, each in replicas.items()
+        if each.is_old
+    }
     if view.target is not None and view.target.ordered:
         return lambda assignment: (-assignment.replica,)
     price = {node.name: node.microdollars_per_gpu_hour for node in cluster.nodes}
@@ -41,7 +50,8 @@ def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
         dollars = sum(price.get(name, 0) for name in assignment.nodes)
         replica = whole_role(assignment.role)[0], assignment.replica
         dear = -dollars / max(role.carries(assignment.gpu_type), 1)
-        return replica not in waiting, dear, requests.get(replica, 0.0), -assignment.replica
+        idle = requests.get(replica, 0.0)
+        return replica not in waiting, replica not in old, dear, idle, -assignment.replica
 
     return key
 

@@ -168,7 +168,8 @@ def _going_on(
     create, waiting = _missing(view, job, places, turn)
     # A renewed replica would be refused like the one before, so the old one would be lost.
     refusal = growth_refusal(status)
-    renewed = () if refusal is not None else to_renew(job, mine, places, waiting)
+    held = turn.renewal_waits.get(view.name, frozenset())
+    renewed = () if refusal is not None else to_renew(job, mine, places, waiting, held)
     old = handover(view, unwanted, places, waiting, turn)
     leaving = [pod for pod in unwanted if pod not in old.keeps]
     going = departure(view, (*leaving, *renewed), turn)

@@ -1,9 +1,11 @@
 """Choose the replica of a role to renew next when its pod template has changed.
 
-One at a time, so that at most one replica less serves, as with `maxUnavailable: 1` of a Deployment
-or a LeaderWorkerSet. A replica without room yet serves nobody and does not count, so a service that
-cannot grow still gets its new template. A new pod that does not become ready stops the rollout,
-whether it was renewed or just added: the next one would fare no better.
+One at a time, and where there is room only once one more serves than is wanted (see
+`planning.problem.renewal`); elsewhere one replica less serves meanwhile, as with
+`maxUnavailable: 1` of a Deployment or a LeaderWorkerSet. A replica without room yet serves nobody
+and does not count, so a service that cannot grow still gets its new template. A new pod that does
+not become ready stops the rollout, whether it was renewed or just added: the next one would fare no
+better.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,11 +13,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from plimsoll.acting.conditions.replicas import ReplicaKey
-from plimsoll.acting.pods.manifest import milli_gpus, template_of
-from plimsoll.acting.pods.template_hash import template_hashes
 from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import PodView
+from plimsoll.observe.template_hash import hashes_by_role, is_old
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,42 +34,48 @@ def to_renew(
     pods: Iterable[PodView],
     places: Sequence[Assignment],
     waiting: AbstractSet[ReplicaKey],
+    held: AbstractSet[str] = frozenset(),
 ) -> tuple[PodView, ...]:
     """The pods of the replicas to renew now, at most one replica of each role.
 
-    `pods` are those that are wanted; `waiting` are the replicas for which there is no room yet.
+    `pods` are those that are wanted; `waiting` are the replicas for which there is no room yet;
+    `held` are the roles of which none that serves is to be renewed.
     """
     by_replica: dict[ReplicaKey, list[PodView]] = {}
     for pod in pods:
         by_replica.setdefault((pod.role, pod.replica), []).append(pod)
     found: list[PodView] = []
     for role in sorted({place.role for place in places}):
-        current = template_hashes(template_of(job, role), milli_gpus(job, role))
+        current = hashes_by_role(job)[role]
         mine = [place for place in places if place.role == role]
-        found += _next(
+        replicas = (
             _replica(by_replica.get((role, place.replica), []), len(place.nodes), current)
             for place in mine
             if (role, place.replica) not in waiting
         )
+        found += _next(replicas, may_serve=role not in held)
     return tuple(found)
 
 
 def _replica(pods: Sequence[PodView], whole: int, current: AbstractSet[str]) -> _Replica:
     return _Replica(
         pods=tuple(pods),
-        is_old=any(pod.template_hash not in current for pod in pods),
+        is_old=any(is_old(pod.template_hash, current) for pod in pods),
         is_ready=len(pods) == whole and all(pod.ready and not pod.deleting for pod in pods),
         is_going=any(pod.deleting or pod.draining_since for pod in pods),
     )
 
 
-def _next(replicas: Iterable[_Replica]) -> tuple[PodView, ...]:
-    """The pods to renew next: preferably those already going, then those not ready."""
+def _next(replicas: Iterable[_Replica], *, may_serve: bool) -> tuple[PodView, ...]:
+    """The pods to renew next: preferably those already going, then those not ready.
+
+    Of one that is ready only if it `may_serve`.
+    """
     known = tuple(replicas)
     if any(not each.is_old and not each.is_ready for each in known):
         return ()
     old = sorted(
-        (each for each in known if each.is_old),
+        (each for each in known if each.is_old and (may_serve or not each.is_ready)),
         key=lambda each: (not each.is_going, each.is_ready),
     )
     return old[0].pods if old else ()

@@ -2,11 +2,14 @@
 
 import hashlib
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
 
+from plimsoll.api.inference_job import InferenceJob
 from plimsoll.api.templates.pod_template import PodTemplate
+from plimsoll.remembered import once_for_each
 
 _FILLED_IN = ("protocol", "TCP")
 
@@ -24,6 +27,20 @@ def template_hashes(template: PodTemplate, milli_gpus: int) -> frozenset[str]:
     """
     wire = template.wire()
     return frozenset({_hash(wire, milli_gpus), _hash(_as_written(wire), milli_gpus)})
+
+
+@once_for_each
+def hashes_by_role(job: InferenceJob) -> Mapping[str, AbstractSet[str]]:
+    """The hashes of pods that match the template of each role of a service, by role."""
+    return {
+        role.name: template_hashes(role.template, role.milli_gpus_per_pod)
+        for role in job.spec.roles
+    }
+
+
+def is_old(found: str, current: AbstractSet[str]) -> bool:
+    """Whether a pod with this hash has an old template; not if it has lost its hash."""
+    return bool(found) and found not in current
 
 
 def _hash(template: Mapping[str, Any], milli_gpus: int) -> str:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from plimsoll.acting.pods.template_hash import template_hash, template_hashes
 from plimsoll.api.templates.pod_template import PodTemplate
+from plimsoll.observe.template_hash import template_hash, template_hashes
 
 
 def a_template(*ports: dict[str, Any], **pod: Any) -> PodTemplate:  # noqa: ANN401 - any JSON
