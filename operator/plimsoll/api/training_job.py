@@ -57,7 +57,8 @@ _TEMPLATE_STAYS: Final = Rule(
 _GRACE_FITS_SAVE: Final = Rule(
     "!has(self.workers.template.spec.terminationGracePeriodSeconds) ||"
     " self.workers.template.spec.terminationGracePeriodSeconds >= self.checkpoint.saveSeconds",
-    "must be at least checkpoint.saveSeconds, or omitted: otherwise no checkpoint is saved",
+    "must be at least checkpoint.saveSeconds (30 if not set), or omitted: otherwise no checkpoint"
+    " is saved",
     ".workers.template.spec.terminationGracePeriodSeconds",
 )
 _MEMORY_CHOOSES_TYPES: Final = Rule(

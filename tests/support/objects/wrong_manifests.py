@@ -348,7 +348,7 @@ TRAINING: Final = (
         training_job,
         {f"{_W}.template.spec.terminationGracePeriodSeconds": 5},
         f"{_W}.template.spec.terminationGracePeriodSeconds",
-        "must be at least checkpoint.saveSeconds, or omitted",
+        "must be at least checkpoint.saveSeconds (30 if not set), or omitted",
     ),
     Wrong(
         "a queue that nothing can be called",

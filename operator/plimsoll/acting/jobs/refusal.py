@@ -13,7 +13,7 @@ from plimsoll.acting.conditions.conditions import Fact, says, with_conditions, w
 from plimsoll.acting.jobs.draining import departure
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.starting import no_start, nodes_at_fault
-from plimsoll.acting.pods.gpu_request import nodes_summary
+from plimsoll.acting.pods.gpu_request import accelerators_summary, nodes_summary
 from plimsoll.acting.step import JobEvent, Refusal, Step, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus
 from plimsoll.api.kinds import JobStatus
@@ -22,6 +22,7 @@ from plimsoll.api.placement_policy import PlacementPolicy
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE, growth_refusal, refusal_pause
+from plimsoll.planning.serving.old_templates import replicas_by_role
 from plimsoll.vocabulary.reasons import Reason
 
 S = TypeVar("S", bound=JobStatus)
@@ -158,6 +159,7 @@ def _without_growth(
         update={
             "placement": placement.model_copy(update={"assignments": kept}),
             "nodes_summary": nodes_summary(kept),
+            "accelerators_summary": accelerators_summary(kept),
         }
     )
     status = _counted(status, view, refusal)
@@ -194,7 +196,7 @@ def with_refusal_reviewed(
         return status
     generation = view.resource.metadata.generation
     has_all = all(role.ready >= role.wanted for role in status.roles)
-    if has_all or found.observed_generation != generation:
+    if (has_all and _new_pods_start(view)) or found.observed_generation != generation:
         others = without(status.conditions, ABLE_TO_SCALE)
         return status.model_copy(update={"conditions": others, "refusals": 0})
     pause = refusal_pause(status, found.reason, turn.snapshot.policy)
@@ -205,6 +207,14 @@ def with_refusal_reviewed(
     fact = Fact.unknown(found.type, Reason(found.reason), found.message)
     conditions = with_facts(status.conditions, [fact], now=turn.now, generation=generation)
     return status.model_copy(update={"conditions": conditions})
+
+
+def _new_pods_start(view: JobView) -> bool:
+    """Whether pods of the present templates serve; if those of old ones do, that says nothing."""
+    return all(
+        any(each.is_ready and not each.is_old for each in replicas.values())
+        for replicas in replicas_by_role(view).values()
+    )
 
 
 def tries_again_at(status: InferenceJobStatus, policy: PlacementPolicy | None) -> datetime | None:

@@ -102,6 +102,11 @@ def nodes_summary(placed: Sequence[Assignment]) -> str:
     return nodes_text(Counter(name for each in placed for name in each.nodes))
 
 
+def accelerators_summary(placed: Iterable[Assignment]) -> str:
+    """The GPU types in short, for people."""
+    return ", ".join(sorted({each.accelerator_type for each in placed}))
+
+
 def _gpu_request(
     snapshot: Snapshot, node: NodeView, assignment: Assignment, milli: int
 ) -> tuple[str, int] | None:

@@ -282,6 +282,50 @@ def test_a_rollout_drains_each_replica_and_ends_though_another_waits_for_room(sc
     assert "serve-server-2" not in ready(scene, job)
 
 
+def test_a_rollout_takes_nothing_away_where_there_is_room_for_one_more(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=3))
+    job = a_service(2, drain="1s")
+    scene.apply(job)
+    before = uids(scene.running(job).pods)
+    with PodHistory(scene) as history:
+        roll_out(scene, job, another())
+        wait_until(
+            lambda: images(scene, job) == ["2", "2"] and len(ready(scene, job)) == 2,
+            timeout_seconds=SECONDS,
+            what="both are new and ready, and there is no third",
+        )
+        moments = list(history.moments())
+    served = [sum(map(is_ready, pods.values())) for pods in moments]
+    assert min(served[served.index(2) :]) == 2
+    assert max(len(pods) for pods in moments) == 3, "one more at a time"
+    assert not before.items() & uids(scene.pods_of(job)).items()
+    assert all("template" in each["note"] for each in scene.events(job, "Resized"))
+
+
+def test_a_template_that_cannot_start_takes_nothing_away(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    job = a_service(1, drain="1s")
+    scene.apply(job)
+    [old] = scene.running(job).pods
+    roll_out(scene, job, another(start_seconds="3600"))
+    wait_until(
+        lambda: sorted(images(scene, job)) == ["1", "2"],
+        timeout_seconds=SECONDS,
+        what="one of the new template is there as well",
+    )
+    assert ready(scene, job) == [name_of(old)]
+    wait_until(
+        lambda: scene.status(job)["readySummary"] == "1/2",
+        timeout_seconds=SECONDS,
+        what="it says that one more is to come",
+    )
+    assert scene.status(job)["reason"] == "Resized"
+    scene.edit(job, {"roles": job["spec"]["roles"]})
+    until_count(scene, job, 1)
+    assert uids(scene.pods_of(job)) == uids([old])
+    assert ready(scene, job) == [name_of(old)]
+
+
 @pytest.mark.slow
 def test_a_rollout_that_is_stuck_stops_no_scaling(scene: Scene) -> None:
     scene.add_nodes(fake_node("node"))
@@ -290,17 +334,17 @@ def test_a_rollout_that_is_stuck_stops_no_scaling(scene: Scene) -> None:
     scene.running(job)
     roll_out(scene, job, another(start_seconds="3600"))
     wait_until(
-        lambda: sorted(images(scene, job)) == ["1", "2"],
+        lambda: sorted(images(scene, job)) == ["1", "1", "2"],
         timeout_seconds=SECONDS,
-        what="one of the two is new",
+        what="a new one is there beside the two",
     )
-    (serves,) = [pod for pod in scene.pods_of(job) if is_ready(pod)]
+    serve = [pod for pod in scene.pods_of(job) if is_ready(pod)]
     scale(scene, job, 4)
     until_count(scene, job, 4)
     scale(scene, job, 2)
-    left = until_count(scene, job, 2)
-    assert uids([serves]).items() <= uids(left).items(), "the one that serves stays"
-    assert ready(scene, job) == [name_of(serves)]
+    left = until_count(scene, job, 3)
+    assert uids(serve).items() <= uids(left).items(), "what serves stays"
+    assert ready(scene, job) == [name_of(pod) for pod in serve]
 
 
 @pytest.mark.slow

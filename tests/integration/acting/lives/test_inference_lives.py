@@ -65,8 +65,8 @@ def test_a_pod_that_has_ended_is_made_anew(scene: Scene) -> None:
     assert scene.running(job).uids != {pod["metadata"]["uid"]}
 
 
-def test_a_changed_template_rolls_out_replica_by_replica(scene: Scene) -> None:
-    scene.add_nodes(fake_node("node"))
+def test_without_room_a_changed_template_rolls_out_replica_by_replica(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=3))
     job = a_service(replicas=3)
     scene.apply(job)
     old = scene.running(job).pods

@@ -7,6 +7,7 @@ import pytest
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_devcluster.waiting import wait_until
+from support.clusters.pod_history import is_ready
 from support.clusters.pod_lives import condition, name_of, uids, until_gone, wish
 from support.clusters.scene import SECONDS, Scene
 from support.objects.job_manifests import a_policy, a_template, a_training_job, an_inference_job
@@ -162,3 +163,41 @@ def test_pods_that_never_start_and_never_go_hold_nothing(scene: Scene) -> None:
         path = scene.path("Pod", "clings-worker-0")
         scene.api.merge(path, {"metadata": {"finalizers": None}})
     until_gone(scene, job)
+
+
+@pytest.mark.slow
+def test_a_new_template_that_never_starts_takes_nothing_from_a_service(scene: Scene) -> None:
+    scene.add_nodes(fake_node("node", gpus=2))
+    scene.apply(an_impatient_policy(backoffBase="1s"))
+    job = an_inference_job("serve")
+    scene.apply(job)
+    [old] = scene.running(job).pods
+    [role] = job["spec"]["roles"]
+    scene.edit(job, {"roles": [{**role, "template": a_template(wishes=NEVER)}]})
+    known = {old["metadata"]["uid"]}
+    for _ in range(3):
+        new = wait_until(
+            partial(another_pod, scene, job, known),
+            timeout_seconds=SECONDS,
+            what="another is tried",
+        )
+        assert new is not None
+        known.add(new["metadata"]["uid"])
+        cannot_pull(scene, new)
+    assert len(scene.events(job, "PodsReadyTimeout")) >= 2
+    assert uids([old]).items() <= uids(scene.pods_of(job)).items()
+    scene.edit(job, {"roles": [{**role, "template": a_template({"cpu": "1"})}]})
+    wait_until(
+        lambda: (
+            [is_ready(pod) for pod in scene.pods_of(job)] == [True]
+            and known.isdisjoint(uids(scene.pods_of(job)).values())
+        ),
+        timeout_seconds=SECONDS,
+        what="only one of a template that starts is left",
+    )
+
+
+def another_pod(scene: Scene, job: Manifest, known: set[str]) -> Manifest | None:
+    """A pod of a job that is bound to a node, and none of these."""
+    pods = (pod for pod in scene.pods_of(job) if pod["metadata"]["uid"] not in known)
+    return next((pod for pod in pods if pod["spec"].get("nodeName")), None)

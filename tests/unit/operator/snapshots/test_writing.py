@@ -195,6 +195,19 @@ def test_what_is_bought_and_on_its_way_is_read_again(tmp_path: Path) -> None:
     assert len(nodes) > 1
 
 
+def test_only_services_that_are_being_renewed_are_read_again_as_such(tmp_path: Path) -> None:
+    template, plain = a_private_template(), a_template(nodeSelector={"zone": "a"})
+    steady = at(an_inference_job("steady", template=template), "n-0")
+    changed = at(an_inference_job("changed", template=template), "n-0")
+    before = at(an_inference_job("changed", template=plain), "n-0")
+    nodes = [fake_node(f"n-{n}", labels={"zone": "a"}) for n in range(2)]
+    objects = objects_of(*nodes, steady, *pods_of(steady), changed, *pods_of(before))
+    again = described([str(snapshot_of(objects, tmp_path))], (), TAKEN).objects
+    found, same = input_of(objects), input_of(again)
+    assert found == same
+    assert found.renewal.services == same.renewal.services == {f"InferenceJob/{NAMESPACE}/changed"}
+
+
 def test_adopted_jobs_are_read_again_with_their_pods(tmp_path: Path) -> None:
     objects = everything()
     again = described([str(snapshot_of(objects, tmp_path))], (), TAKEN).objects

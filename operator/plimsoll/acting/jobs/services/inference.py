@@ -24,7 +24,13 @@ from plimsoll.acting.jobs.services.handover import handover
 from plimsoll.acting.jobs.services.rollout import to_renew
 from plimsoll.acting.jobs.services.router_labels import labels_of, relabelled, serving_groups
 from plimsoll.acting.jobs.starting import never_started, start_ends
-from plimsoll.acting.pods.gpu_request import assignments, needs_of, nodes_summary, pod_placements
+from plimsoll.acting.pods.gpu_request import (
+    accelerators_summary,
+    assignments,
+    needs_of,
+    nodes_summary,
+    pod_placements,
+)
 from plimsoll.acting.pods.manifest import Manifest, pod_manifest, selector
 from plimsoll.acting.step import JobEvent, Step, Turn
 from plimsoll.api.inference_job import (
@@ -127,7 +133,7 @@ def _placed(view: JobView, job: InferenceJob, turn: Turn, action: Admit | Resize
             "revision": revision,
             "selector": selector(job, job.spec.roles[0].name),
             "nodes_summary": nodes_summary(places),
-            "accelerators_summary": ", ".join(sorted({a.accelerator_type for a in places})),
+            "accelerators_summary": accelerators_summary(places),
             "admitted_time": status.admitted_time or whole_second(turn.now),
             "started_time": None,
         }
@@ -247,6 +253,8 @@ def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: lis
     status = status.model_copy(
         update={
             "avoided_nodes": avoided(status.avoided_nodes, {p.wanted_node for p in refused}, turn),
+            "nodes_summary": nodes_summary(kept),
+            "accelerators_summary": accelerators_summary(kept),
             "placement": placement.model_copy(update={"assignments": kept})
             if kept and placement
             else None,

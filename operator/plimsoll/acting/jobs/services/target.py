@@ -29,7 +29,7 @@ from plimsoll.acting.jobs.services.target_count import (
     with_ability,
     with_count,
 )
-from plimsoll.acting.pods.gpu_request import assignments, nodes_summary
+from plimsoll.acting.pods.gpu_request import accelerators_summary, assignments, nodes_summary
 from plimsoll.acting.pods.occupancy import needs_of_pod
 from plimsoll.acting.step import JobEvent, SentPod, Step, TargetWrites, Turn
 from plimsoll.api.inference_job import InferenceJob, InferenceJobStatus, InferencePlacement
@@ -166,7 +166,7 @@ def _with_places(view: JobView, status: InferenceJobStatus, turn: Turn) -> Infer
             "revision": now.revision,
             "selector": target.selector if target else "",
             "nodes_summary": nodes_summary(places),
-            "accelerators_summary": ", ".join(sorted({p.accelerator_type for p in places})),
+            "accelerators_summary": accelerators_summary(places),
             "admitted_time": status.admitted_time or whole_second(turn.now),
         }
     )

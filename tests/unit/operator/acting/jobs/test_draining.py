@@ -37,6 +37,7 @@ def stepped(
     decided: Action | None = None,
     taint: Manifest | None = None,
     now: datetime = NOW,
+    waits: bool = False,
     **known: Any,  # noqa: ANN401 - of the load
 ) -> Step:
     """What becomes of the job in one turn."""
@@ -47,7 +48,8 @@ def stepped(
     (view,) = snapshot.jobs
     assert view.inference is not None
     actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
-    turn = Turn(snapshot, Occupancy(snapshot), decided=actions)
+    held = {NAME: frozenset({"server"})} if waits else {}
+    turn = Turn(snapshot, Occupancy(snapshot), decided=actions, renewal_waits=held)
     return inference_step(view, view.inference, turn)
 
 
@@ -317,6 +319,55 @@ def test_a_rollout_drains_a_replica_before_it_renews_it_and_no_other_meanwhile()
     assert (step.gates, gone(step)) == ((), [])
     draining(old[0], seconds=30)
     assert gone(stepped(renewed(service()), *old)) == [0]
+
+
+def test_a_rollout_waits_until_one_more_serves() -> None:
+    old = pods(service())
+    step = stepped(renewed(service()), *old, waits=True)
+    assert (step.gates, gone(step)) == ((), [])
+
+
+def test_a_replica_that_does_not_serve_is_renewed_at_once() -> None:
+    old = pods(service())
+    old[1]["status"]["conditions"] = []
+    assert gone(stepped(renewed(service()), *old, waits=True)) == [1]
+
+
+def test_a_rollout_that_has_begun_with_a_replica_goes_on_with_it() -> None:
+    old = pods(service())
+    draining(old[0], seconds=30)
+    assert gone(stepped(renewed(service()), *old, waits=True)) == [0]
+
+
+def refused(job: Manifest) -> Manifest:
+    """The job, of which new pods never became ready a moment ago."""
+    said = {
+        "type": "AbleToScale",
+        "status": "False",
+        "reason": "PodsReadyTimeout",
+        "message": "no",
+        "lastTransitionTime": NOW.isoformat(),
+        "observedGeneration": 1,
+    }
+    roles = [{"name": "server", "wanted": 3, "ready": 3}]
+    return {**job, "status": {**job["status"], "conditions": [said], "roles": roles}}
+
+
+@pytest.mark.parametrize("new", [0, 1])
+def test_a_template_that_never_started_renews_nothing_though_all_old_ones_serve(new: int) -> None:
+    job = refused(renewed(service()))
+    there = [*pods(renewed(service()))[:new], *pods(service())[new:]]
+    step = stepped(job, *there)
+    kinds = [each.type for each in step.status.conditions]
+    assert ("AbleToScale" in kinds) == (not new), "it is over once a new one serves"
+    assert (turned(step) == []) == (not new)
+
+
+def test_a_pod_that_has_lost_its_hash_is_not_renewed() -> None:
+    old = pods(service())
+    for pod in old[:2]:
+        del pod["metadata"]["labels"]["plimsoll.dev/template-hash"]
+    assert turned(stepped(renewed(service()), *old)) == [(2, False)]
 
 
 def test_a_rollout_that_is_taken_back_lets_the_draining_replica_serve_on() -> None:
