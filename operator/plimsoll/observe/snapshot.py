@@ -34,7 +34,7 @@ from plimsoll.observe.measured.ledger import LedgerReading
 from plimsoll.observe.measured.power import PowerReading
 from plimsoll.observe.measured.reports import JobReport
 from plimsoll.observe.nodes.gpus import Offer
-from plimsoll.observe.nodes.notices import Availability
+from plimsoll.observe.nodes.notices import Availability, is_closed_by_scheduler
 from plimsoll.observe.nodes.orders import Order
 from plimsoll.observe.nodes.power_limits import NO_LIMITS, PowerLimits
 from plimsoll.observe.nodes.provisioning_requests import NodeRequest
@@ -375,6 +375,11 @@ class Snapshot:
         return self.memo.of(_usable, self.nodes)
 
     @cached_property
+    def closed_nodes(self) -> frozenset[str]:
+        """The names of the nodes that pods may stay on, but where no new ones are bound."""
+        return self.memo.of(_closed, self.nodes)
+
+    @cached_property
     def node_label_keys(self) -> frozenset[str]:
         """The keys of all node labels."""
         return self.memo.of(_label_keys, self.nodes)
@@ -442,6 +447,10 @@ def _by_name(nodes: tuple[NodeView, ...]) -> Mapping[str, NodeView]:
 
 def _usable(nodes: tuple[NodeView, ...]) -> frozenset[str]:
     return frozenset(node.name for node in nodes if node.state.usable)
+
+
+def _closed(nodes: tuple[NodeView, ...]) -> frozenset[str]:
+    return frozenset(n.name for n in nodes if n.state.usable and is_closed_by_scheduler(n.node))
 
 
 def _label_keys(nodes: tuple[NodeView, ...]) -> frozenset[str]:

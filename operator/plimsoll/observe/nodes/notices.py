@@ -198,6 +198,12 @@ def _unready(conditions: Iterable[NodeCondition]) -> Iterator[NodeCondition]:
     return (each for each in conditions if each.type == "Ready" and each.status != "True")
 
 
+def is_closed_by_scheduler(node: Node) -> bool:
+    """Whether kube-scheduler binds no pods to a node, since it is cordoned or a taint says so."""
+    taints = (taint for taint in node.spec.taints if taint.effect in ("NoSchedule", "NoExecute"))
+    return node.spec.unschedulable or any(taint.key in _TAINTS for taint in taints)
+
+
 def _by_cordon(node: Node) -> Iterator[Availability]:
     if node.spec.unschedulable:
         yield _availability(_CORDONED, "the node is cordoned")

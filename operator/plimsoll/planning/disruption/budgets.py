@@ -18,6 +18,7 @@ from plimsoll.api.placement_policy import DisruptionBudget, PlacementPolicySpec
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.disruption.budget_coverage import kept_by
+from plimsoll.planning.disruption.lost_places import lost_places
 from plimsoll.planning.faults import Guard, unguarded
 from plimsoll.planning.quota.reclaiming import Reclaiming
 from plimsoll.planning.training.batch_limits import allowed_counts
@@ -50,7 +51,9 @@ def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
     must_change = _those(
         going_on,
         lambda job: (
-            _must_leave(job, usable) or (job.training is not None and _has_wrong_size(job.training))
+            _must_leave(job, usable)
+            or bool(lost_places(job, snapshot))
+            or (job.training is not None and _has_wrong_size(job.training))
         ),
         guard,
     )
@@ -77,8 +80,8 @@ def _those(jobs: Iterable[JobView], are: Callable[[JobView], bool], guard: Guard
 
 
 def must_leave(job: JobView, snapshot: Snapshot) -> bool:
-    """Whether part of a job is on a node that must be vacated."""
-    return _must_leave(job, snapshot.usable_nodes)
+    """Whether part of a job is on a node that must be vacated, or was where it cannot return."""
+    return _must_leave(job, snapshot.usable_nodes) or bool(lost_places(job, snapshot))
 
 
 def _must_leave(job: JobView, usable: frozenset[str]) -> bool:

@@ -10,6 +10,7 @@ from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize
 from plimsoll.planning.disruption.budgets import kept_by_budgets
+from plimsoll.planning.disruption.lost_places import lost_places
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.quota.reservation import Reservation
@@ -295,19 +296,24 @@ def _winners(result: PlanResult, victim: Job) -> list[Job]:
 
 def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:
     nodes = snapshot.node_by_name
-    names = sorted({name for a in job.running for name in a.nodes})
     return [
         f"{name} ({nodes[name].state.reason})" if name in nodes else f"{name} (gone)"
-        for name in names
-        if name not in nodes or not nodes[name].state.usable
+        for name in _left_nodes(snapshot, job)
     ]
+
+
+def _left_nodes(snapshot: Snapshot, job: Job) -> list[str]:
+    """The nodes of a job that are gone or of no more use to it, by name."""
+    nodes, names = snapshot.node_by_name, {name for a in job.running for name in a.nodes}
+    view = snapshot.job_by_name[JobName(job.name)]
+    lost = {name for place in lost_places(view, snapshot) for name in place.nodes}
+    lost &= snapshot.closed_nodes
+    return sorted(n for n in names if n in lost or n not in nodes or not nodes[n].state.usable)
 
 
 def _leaves_by_choice(snapshot: Snapshot, job: Job) -> bool:
     """Whether a job leaves nodes only since they are emptied to be given back."""
-    names = {name for a in job.running for name in a.nodes}
-    nodes = [snapshot.node_by_name.get(name) for name in names]
-    left = [node for node in nodes if node is None or not node.state.usable]
+    left = [snapshot.node_by_name.get(name) for name in _left_nodes(snapshot, job)]
     return all(node is not None and node.state.reason is Reason.NODE_EMPTIED for node in left)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
+from plimsoll.api.parts.placement import Assignment
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.observe.volumes import Reach, claims_of_job
@@ -20,6 +21,7 @@ from plimsoll.planning.disruption.budgets import (
     protection,
 )
 from plimsoll.planning.disruption.cut_off import cut_off_nodes, may_still_run
+from plimsoll.planning.disruption.lost_places import lost_places
 from plimsoll.planning.faults import Fault, Guard
 from plimsoll.planning.power.budget import planned_budgets
 from plimsoll.planning.power.capped import capped_draws
@@ -37,6 +39,7 @@ from plimsoll.planning.quota.usage_history import half_life
 from plimsoll.planning.serving.phases import with_phases_in_proportion
 from plimsoll.planning.serving.pinned_growth import missing_parts
 from plimsoll.planning.serving.scale_down import scaled_down
+from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll.planning.serving.target_jobs import (
     is_bound_by_others,
     is_target_known,
@@ -250,6 +253,8 @@ class _Rules:
     protected: Protection
     cut_off: AbstractSet[str]
     spot: SpotRules
+    lost: Mapping[JobName, tuple[Assignment, ...]]
+    """The places to which jobs cannot return."""
 
     @property
     def pinned(self) -> AbstractSet[JobName]:
@@ -260,7 +265,7 @@ class _Rules:
     def named(self) -> AbstractSet[JobName]:
         """The jobs for which there are rules of their own."""
         spot = self.spot
-        return {*spot.off, *spot.to, *spot.on, *spot.waiting}
+        return {*spot.off, *spot.to, *spot.on, *spot.waiting, *self.lost}
 
 
 def _rules(
@@ -273,7 +278,12 @@ def _rules(
     protected, cut_off = protection(snapshot, guard), cut_off_nodes(snapshot)
     builder.begin(snapshot, cluster, cut_off)
     spot = builder.spot_rules.rules(snapshot, cluster, planned, builder.eligible, guard)
-    return _Rules(snapshot, cluster, protected, cut_off, spot)
+    lost: dict[JobName, tuple[Assignment, ...]] = {}
+    for view in planned if snapshot.closed_nodes else ():
+        with guard(view):
+            if places := lost_places(view, snapshot):
+                lost[view.name] = places
+    return _Rules(snapshot, cluster, protected, cut_off, spot, lost)
 
 
 def _bound_to_spot(problem: Problem, rules: SpotRules, builder: ProblemBuilder) -> Problem:
@@ -305,12 +315,28 @@ def _job_or_hold(view: JobView, rules: _Rules, builder: ProblemBuilder) -> Job |
         return Hold(view.name, Reason.CANNOT_FIT, fault, inadmissible=True)
     if view.target is not None and view.target.contested:
         return replace(job, pinned=True)
+    job = _without_lost_places(job, view, rules, builder)
     job = scaled_down(job, view, cluster)
     if runs and may_not_grow(view, snapshot) and not must_leave(view, snapshot):
         job = without_growth(job, builder.masks.of)
     if not pinned and (view.name in rules.spot.waiting or view.name in rules.spot.on):
         job = builder.on_spot_only(job)
     return replace(job, spot_percent=0) if view.name in rules.spot.off else job
+
+
+def _without_lost_places(job: Job, view: JobView, rules: "_Rules", builder: ProblemBuilder) -> Job:
+    """The job as it can be planned: a replica without its lost place, a gang off those nodes."""
+    lost = rules.lost.get(view.name)
+    if not lost:
+        return job
+    if job.gang:
+        closed = {name for place in lost for name in place.nodes} & rules.snapshot.closed_nodes
+        mask = builder.masks.of(closed)
+        roles = (replace(role, eligible=role.eligible & ~mask) for role in job.roles)
+        return replace(job, roles=tuple(roles))
+    gone = {(place.role, place.replica) for place in lost}
+    stay = (a for a in job.running if (whole_role(a.role)[0], a.replica) not in gone)
+    return replace(job, running=tuple(stay))
 
 
 def _lacks_alone(

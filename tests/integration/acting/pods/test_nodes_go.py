@@ -35,6 +35,10 @@ def test_what_is_drained_from_a_node_goes_on_elsewhere_soon(scene: Scene) -> Non
         scene.api.create(f"{scene.path('Pod', name_of(pod))}/eviction", eviction)
     for job in jobs:
         until_on(scene, job, "stays")
+        (event,) = scene.events(job, "NodeLeft")
+        assert event["note"].startswith("left leaves (Cordoned), now ")
+        said = {each["reason"] for each in scene.all_events(job)}
+        assert "NodeRefused" not in said, "it was not tried again on the cordoned node"
 
 
 def dies(scene: Scene, node: str) -> None:

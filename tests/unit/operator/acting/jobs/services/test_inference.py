@@ -250,6 +250,19 @@ def test_a_replica_that_no_node_would_do_for_is_not_tried_on_one_after_the_other
     assert 'to no node: persistentvolumeclaim "data" not found' in able.message
 
 
+def test_a_replica_that_is_refused_is_named_nowhere_any_more() -> None:
+    job = service()
+    there = pods(job)
+    said = "0/1 nodes are available: 1 Insufficient cpu."
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    there[1]["status"] = {"phase": "Pending", "conditions": [why]}
+    del there[1]["spec"]["nodeName"]
+    status = status_of(stepped(job, *there))
+    assert status.avoided_nodes
+    assert status.nodes_summary == "node ×2"
+    assert status.accelerators_summary == H100
+
+
 def test_a_refused_pod_that_is_being_deleted_is_let_go() -> None:
     job = service()
     there = pods(job)
