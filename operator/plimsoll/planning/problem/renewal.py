@@ -16,6 +16,7 @@ from itertools import count
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.adjustment import Adjustment
 from plimsoll.planning.disruption.backoff import may_not_grow
+from plimsoll.planning.disruption.lost_places import lost_places
 from plimsoll.planning.faults import Guard
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.serving.old_templates import Replica, replicas_by_role
@@ -95,7 +96,9 @@ class _Case:
             replica = self.replicas[each.replica]
             return not replica.is_ready, replica.is_old, each.replica
 
-        stay = (each for each in self.left if _may_stay(each, snapshot))
+        lost = {(each.role, each.replica) for each in lost_places(self.view, snapshot)}
+        here = (each for each in self.left if (each.role, each.replica) not in lost)
+        stay = (each for each in here if snapshot.usable_nodes.issuperset(each.nodes))
         return min(stay, key=key, default=None)
 
     def may_have_more(self, snapshot: Snapshot) -> bool:
@@ -116,11 +119,6 @@ class _Case:
             running=place,
             pinned=bool(place),
         )
-
-
-def _may_stay(place: Assignment, snapshot: Snapshot) -> bool:
-    nodes = (snapshot.node_by_name.get(name) for name in place.nodes)
-    return all(node is not None and node.state.usable for node in nodes)
 
 
 class Renewals:
@@ -158,8 +156,8 @@ class Renewals:
         self, problem: Problem, asking: tuple[_Case, ...]
     ) -> Mapping[SolverName, Assignment]:
         """Where those that may have one more have it, if there is room."""
-        if asking and self._asked != (problem, tuple(asking)):
-            self._asked = problem, tuple(asking)
+        if asking and self._asked != (problem, asking):
+            self._asked = problem, asking
             self._found = places_beside(problem, [case.one_more() for case in asking])
         return {
             case.part: replace(place, replica=case.free_number)

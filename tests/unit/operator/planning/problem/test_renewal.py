@@ -199,6 +199,14 @@ def test_none_stays_on_a_node_that_it_must_leave() -> None:
     assert found.nodes == ["n-0", "n-1"]
 
 
+def test_none_is_kept_where_its_pod_was_evicted() -> None:
+    job = a_service("n-0", "n-1")
+    cluster, there = nodes(3), pods(job, old=[0, 1])
+    cluster[0]["spec"]["unschedulable"] = True
+    there[0]["metadata"]["deletionTimestamp"] = NOW.isoformat()
+    assert planned(*cluster, job, *there).nodes == ["n-1", "n-2"]
+
+
 def test_another_moves_to_its_node_under_another_number() -> None:
     job = a_service("n-0", "n-1", "n-2")
     left, roomy, full = nodes(1)[0], fake_node("n-1", H100, gpus=2), fake_node("n-2", H100, gpus=1)
