@@ -24,6 +24,7 @@ from plimsoll.planning.plan.decisions import holds_now
 from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
 from plimsoll.planning.problem.build import PlanInput
+from plimsoll.planning.serving.old_templates import replicas_by_role
 from plimsoll.vocabulary import logs, metrics
 
 _log = logs.logger(__name__)
@@ -132,7 +133,14 @@ class Dispatch:
             return
         snapshot = look()
         occupancy = Occupancy(snapshot, writer.doubtful_pods())
-        now = replace(turn, snapshot=snapshot, occupancy=occupancy, decided={})
+        held = {view.name: replicas_by_role(view).keys() for view in snapshot.present}
+        now = replace(
+            turn,
+            snapshot=snapshot,
+            occupancy=occupancy,
+            decided={},
+            renewal_waits={name: roles for name, roles in held.items() if roles},
+        )
         parts: tuple[Callable[[], None], ...] = (
             lambda: self.guard(snapshot, writer),
             lambda: self.cap(snapshot, plan_input, writer),

@@ -450,7 +450,8 @@ def _usable(nodes: tuple[NodeView, ...]) -> frozenset[str]:
 
 
 def _closed(nodes: tuple[NodeView, ...]) -> frozenset[str]:
-    return frozenset(n.name for n in nodes if n.state.usable and is_closed_by_scheduler(n.node))
+    shut = (node for node in nodes if node.state.usable and not node.state.open)
+    return frozenset(node.name for node in shut if is_closed_by_scheduler(node.node))
 
 
 def _label_keys(nodes: tuple[NodeView, ...]) -> frozenset[str]:

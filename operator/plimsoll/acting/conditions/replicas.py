@@ -48,8 +48,8 @@ def observed(
     ready = ready_replicas(view.pods, places)
     renewing = replicas_by_role(view).keys()
     roles = tuple(
-        _with_one_more(found) if found.name in renewing else found
-        for found in (_role_status(job, role, places, ready) for role in job.spec.roles)
+        _role_status(job, role, places, ready, one_more=role.name in renewing)
+        for role in job.spec.roles
     )
     counts = [f"{role.ready}/{role.wanted}" for role in roles]
     status = status.model_copy(
@@ -85,7 +85,8 @@ def _facts(
     `lack`: why not all of them have a place; `stuck`: what keeps one that has one from starting.
     """
     wanted = sum(role.wanted for role in status.roles)
-    text = f"{ready} of {wanted} replicas are ready" + (f"; one more {lack}" if lack else "")
+    text = f"{min(ready, wanted)} of {wanted} replicas are ready"
+    text += f"; one more {lack}" if lack else ""
     text += f"; {stuck}" if stuck else ""
     if leaving:
         text += f"; until they are, {leaving} of the replicas that they replace keep serving"
@@ -128,8 +129,14 @@ def ready_replicas(pods: Iterable[PodView], places: Iterable[Assignment]) -> set
 
 
 def _role_status(
-    job: InferenceJob, spec: Role, places: Iterable[Assignment], ready: set[ReplicaKey]
+    job: InferenceJob,
+    spec: Role,
+    places: Iterable[Assignment],
+    ready: set[ReplicaKey],
+    *,
+    one_more: bool,
 ) -> RoleStatus:
+    """The status of a role; `one_more`: it may have a replica beyond those that it wants."""
     mine = [place for place in places if place.role == spec.name]
     kinds = sorted({(place.pool, place.accelerator_type) for place in mine})
     known = role_status(job, spec)
@@ -137,7 +144,7 @@ def _role_status(
         name=spec.name,
         loads=known.loads if known else (),
         measured=known.measured if known else (),
-        wanted=wanted_replicas(job, spec, mine),
+        wanted=wanted_replicas(job, spec, mine[:-1] if one_more else mine),
         ready=sum((place.role, place.replica) in ready for place in mine),
         pools=tuple(
             PoolReplicas(
@@ -152,12 +159,6 @@ def _role_status(
             for pool, kind in kinds
         ),
     )
-
-
-def _with_one_more(found: RoleStatus) -> RoleStatus:
-    """The status of a role that may have one replica more while it is renewed."""
-    placed = sum(pool.wanted for pool in found.pools)
-    return found.model_copy(update={"wanted": max(found.wanted, placed)})
 
 
 def _cost_per_hour(

@@ -68,6 +68,23 @@ def bound_nowhere(
     return None
 
 
+def refused_anew(
+    view: JobView, status: JobStatus, refused: Sequence[PodView], turn: Turn
+) -> Step | None:
+    """The step if replicas of an old template serve while new pods are refused; None if not.
+
+    Where one of the new template goes no other may go either, so no more are tried for a while.
+    """
+    kept = _without(refused, status)
+    if not kept or not replicas_by_role(view):
+        return None
+    first = refused[0]
+    message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
+    more = avoided(status.avoided_nodes, {pod.wanted_node for pod in refused}, turn)
+    status = status.model_copy(update={"avoided_nodes": more})
+    return _given_up(view, status, Refusal(message), kept, turn)
+
+
 def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tuple[AvoidedNode, ...]:
     """The avoided nodes with these added, and without those whose time is over."""
     until = (turn.now + timedelta(seconds=turn.avoid_seconds)).replace(microsecond=0)

@@ -5,10 +5,12 @@ that long. A service keeps its replicas and gets no more until it is time to ret
 changes. Each attempt may preempt others for nothing, so the pause grows with each failure.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Final
 
 from plimsoll.api.inference_job import InferenceJobStatus
@@ -16,6 +18,7 @@ from plimsoll.api.kinds import JobStatus
 from plimsoll.api.parts.conditions import Condition, condition
 from plimsoll.api.parts.pods_ready import WaitForPodsReady
 from plimsoll.api.placement_policy import PlacementPolicy
+from plimsoll.api.values.quantities import InvalidQuantity, parse_quantity
 from plimsoll.observe.snapshot import JobView, Snapshot
 from plimsoll.planning.actions import Hold
 from plimsoll.vocabulary.reasons import Reason
@@ -29,6 +32,10 @@ REFUSAL_PAUSE: Final = timedelta(seconds=60)
 """How long refused pods are not retried, unless the job's spec changes."""
 LONGEST_PAUSE: Final = timedelta(minutes=30)
 """The longest pause, after repeated refusals."""
+
+
+_QUOTA: Final = re.compile(r"exceeded quota: .*, used: (?P<used>\S+), limited: (?P<limited>\S+)")
+"""What the API server says of pods beyond a ResourceQuota."""
 
 
 def terms_of(policy: PlacementPolicy | None) -> WaitForPodsReady:
@@ -64,6 +71,27 @@ def growth_refusal(status: InferenceJobStatus) -> Condition | None:
     """The refusal of new replicas while others run; Unknown while they are being retried."""
     found = condition(status.conditions, ABLE_TO_SCALE)
     return found if found is not None and found.reason in REFUSALS else None
+
+
+def is_quota_full(message: str) -> bool:
+    """Whether pods were refused only because a ResourceQuota is used up, but not exceeded.
+
+    In place of others they would be within it.
+    """
+    found = _QUOTA.search(message)
+    if found is None:
+        return False
+    try:
+        used, limited = (_amounts(found[name]) for name in ("used", "limited"))
+    except InvalidQuantity:
+        return False
+    return all(amount <= limited.get(name, amount) for name, amount in used.items())
+
+
+def _amounts(listed: str) -> dict[str, Decimal]:
+    """The amounts of resources as the API server lists them: `cpu=2,pods=3`."""
+    pairs = (each.partition("=") for each in listed.split(","))
+    return {name: parse_quantity(amount) for name, _, amount in pairs}
 
 
 def may_not_grow(view: JobView, snapshot: Snapshot) -> bool:

@@ -52,8 +52,7 @@ def protection(snapshot: Snapshot, guard: Guard = unguarded) -> Protection:
         going_on,
         lambda job: (
             _must_leave(job, usable)
-            or bool(lost_places(job, snapshot))
-            or (job.training is not None and _has_wrong_size(job.training))
+            or (job.training is not None and _must_change(job, job.training, snapshot))
         ),
         guard,
     )
@@ -86,6 +85,11 @@ def must_leave(job: JobView, snapshot: Snapshot) -> bool:
 
 def _must_leave(job: JobView, usable: frozenset[str]) -> bool:
     return not usable.issuperset(job.placed_nodes)
+
+
+def _must_change(job: JobView, gang: TrainingJob, snapshot: Snapshot) -> bool:
+    """Whether a gang has another size than allowed, or cannot start again where it is."""
+    return _has_wrong_size(gang) or bool(lost_places(job, snapshot))
 
 
 @once_for_each

@@ -3,40 +3,48 @@
 `kubectl drain` cordons a node and evicts its pods, a node that comes and goes is tainted meanwhile.
 What still runs there may stay, but a pod that is gone would not be bound there again. So its
 replica is planned as if it had no place; of a gang, which any lost pod restarts, none of the closed
-nodes is used again. Workloads that replace single pods by themselves are left to their controllers.
+nodes is used again. Adopted workloads and targets are left to their controllers.
 """
 
-from collections import Counter
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import JobView, PodView, Snapshot
-from plimsoll.planning.cluster.leaving import is_resized_live
 
 
 def lost_places(view: JobView, snapshot: Snapshot) -> tuple[Assignment, ...]:
     """The places of a job on closed nodes, which are not to be used again."""
-    closed = snapshot.closed_nodes
-    if closed.isdisjoint(view.placed_nodes) or _is_left_to_others(view):
+    closed, placement = snapshot.closed_nodes, view.resource.status.placement
+    if placement is None or closed.isdisjoint(view.placed_nodes) or _is_of_others(view):
         return ()
-    lost = tuple(_without_pods(view))
-    placement = view.resource.status.placement
-    if lost and view.training is not None and placement is not None:
-        lost = placement.assignments
-    return tuple(each for each in lost if not closed.isdisjoint(each.nodes))
+    if view.training is None:
+        return tuple(p for p in placement.assignments if not closed.isdisjoint(_missing(view, p)))
+    if _has_failed(view) or not any(any(_missing(view, p)) for p in placement.assignments):
+        return ()
+    return tuple(p for p in placement.assignments if not closed.isdisjoint(p.nodes))
 
 
-def _is_left_to_others(view: JobView) -> bool:
-    return view.target is not None or view.stays or is_resized_live(view)
+def _is_of_others(view: JobView) -> bool:
+    return view.target is not None or view.workload is not None
 
 
-def _without_pods(view: JobView) -> Iterator[Assignment]:
-    """The places of replicas that lack a pod, or of which one has no node yet."""
-    there = Counter((pod.role, pod.replica, pod.revision) for pod in view.pods if _is_there(pod))
-    placement = view.resource.status.placement
-    for place in placement.assignments if placement else ():
-        if there[place.role, place.replica, place.revision] < len(place.nodes):
-            yield place
+def _has_failed(view: JobView) -> bool:
+    """Whether a worker has failed by itself, which is first to be counted."""
+    return any(pod.phase == "Failed" and not pod.disrupted for pod in view.pods)
+
+
+def _missing(view: JobView, place: Assignment) -> Iterator[str]:
+    """The nodes of a replica's pods that are gone, or have no node yet."""
+    there = _ranks(view.pods, place)
+    return (node for rank, node in enumerate(place.nodes) if rank not in there)
+
+
+def _ranks(pods: tuple[PodView, ...], place: Assignment) -> AbstractSet[int]:
+    """Which pods of a replica are there, by rank."""
+    key = place.role, place.replica, place.revision
+    mine = (pod for pod in pods if (pod.role, pod.replica, pod.revision) == key)
+    return {pod.rank for pod in mine if _is_there(pod)}
 
 
 def _is_there(pod: PodView) -> bool:

@@ -173,7 +173,7 @@ def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assign
     was, now = job.size(job.running), job.size(assignments)
     if was != now:
         why = _gives_way(result, job) if job.gang and now < was else _for_load(snapshot, job)
-        why = _for_renewal(result, job, more=now > was) or why
+        why = _for_renewal(result, job, now - was) or why
         why = f", power domain {domain} has too little power left" if domain else why
         text = f"from {was} to {now} {_noun(job)}{why}: {assignments_text(assignments)}"
         return Resize(name, assignments, Reason.RESIZED, text, domain)
@@ -225,13 +225,14 @@ def _for_load(snapshot: Snapshot, job: Job) -> str:
     return f" for a load of {', '.join(loads)}" if loads else ""
 
 
-def _for_renewal(result: PlanResult, job: Job, *, more: bool) -> str:
+def _for_renewal(result: PlanResult, job: Job, more: int) -> str:
     """That a service has one replica more while its pod template is rolled out, in words."""
-    if JobName(job.name) not in result.plan_input.renewal.services:
-        return ""
-    if more:
+    name, renewal = JobName(job.name), result.plan_input.renewal
+    if more == 1 and name in renewal.added:
         return ", one more until those of the old pod template are renewed"
-    return ", the last one of the old pod template goes"
+    if more == -1 and name in renewal.ending:
+        return ", the last one of the old pod template goes"
+    return ""
 
 
 def _wanted(role: RoleStatus) -> Decimal:

@@ -229,12 +229,10 @@ def _adjusted_now(
 def _renewed(plan_input: PlanInput, snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
     """The same, in which services that are being renewed may have one replica more.
 
-    Not while a power domain is over its budget.
+    None gets one while a power domain is over its budget.
     """
-    if plan_input.yielding:
-        return plan_input
-    guard = builder.faults.guard(snapshot.now)
-    renewal = builder.renewals.of(snapshot, plan_input.problem, guard)
+    guard, may_add = builder.faults.guard(snapshot.now), not plan_input.yielding
+    renewal = builder.renewals.of(snapshot, plan_input.problem, guard, may_add=may_add)
     adjusted = Adjusted(plan_input.problem, plan_input.adjustments).by(renewal.adjustment)
     return replace(
         plan_input,

@@ -1,10 +1,13 @@
 """Renew a service's replicas for a new pod template without a gap, where there is room for that.
 
 While a role has replicas of an old template, it may hold one more than it wants: the first of the
-new template, beside all that runs. Once that serves, the old ones are renewed in place, one after
-the other, and the last of them is not needed any more. If there is no room for one more, all are
-renewed in place. Nothing of this is remembered: the replicas that a role could do without say
-whether it has one more than it wants, and their pods which template they have.
+new template, beside all that runs, on GPUs for which nobody waits. Once that serves, the old ones
+are renewed in place, one after the other, and the last of them is not needed any more. If there is
+no room for one more, all are renewed in place. Should others come to need what it holds, it goes
+first, for its stop counts nothing.
+
+Nothing of this is remembered: the replicas that a role could do without say whether it has one more
+than it wants, and their pods which template they have.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +18,7 @@ from itertools import count
 
 from plimsoll.observe.snapshot import JobName, JobView, Snapshot
 from plimsoll.planning.adjustment import Adjustment
-from plimsoll.planning.disruption.backoff import may_not_grow
+from plimsoll.planning.disruption.backoff import growth_refusal, is_quota_full, may_not_grow
 from plimsoll.planning.disruption.lost_places import lost_places
 from plimsoll.planning.faults import Guard
 from plimsoll.planning.problem.running import running_assignments
@@ -33,14 +36,16 @@ Roles = AbstractSet[str]
 class Renewal:
     """The services that are being renewed, and where each has one replica more meanwhile.
 
-    `adjustment`: these replicas as parts that run already and are pinned, so that no plan stops
-    them for being more than is wanted. `waits`: the roles of which no replica that serves is to be
-    renewed in place now, since another is to serve first, or the last old one goes.
+    `adjustment`: these replicas, as parts of their jobs. A new one is planned as if it ran already,
+    and pinned. `waits`: the roles of which no replica that serves is to be renewed in place now,
+    since another is to serve first, or the last old one goes. `added`: the services that get one
+    more; `ending`: those of which the last old one goes.
     """
 
     adjustment: Adjustment = field(default_factory=Adjustment)
-    services: AbstractSet[JobName] = frozenset()
     waits: Mapping[JobName, Roles] = field(default_factory=dict[JobName, Roles])
+    added: AbstractSet[JobName] = frozenset()
+    ending: AbstractSet[JobName] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,14 @@ class _Case:
 
     def may_have_more(self, snapshot: Snapshot) -> bool:
         """Whether one more is of use: all that are wanted serve, and it would be started."""
+        job = self.view.inference
         enough = self.all_serve and not self.left and not missing(self.role, self.running)
-        return enough and not may_not_grow(self.view, snapshot)
+        if not enough or job is None or may_not_grow(self.view, snapshot):
+            return False
+        refusal = growth_refusal(job.status)
+        return refusal is None or not is_quota_full(refusal.message)
 
-    def one_more(self, *place: Assignment) -> Job:
+    def one_more(self, *place: Assignment, is_new: bool = True) -> Job:
         """The part of the job that one more replica is: it keeps its place, or looks for one."""
         carried = sum(self.role.carries(each.gpu_type) for each in place)
         wanted = max(1, self.role.useful_milli(carried))
@@ -117,7 +126,9 @@ class _Case:
             part_of=self.job.name,
             roles=(role,),
             running=place,
-            pinned=bool(place),
+            pinned=is_new and bool(place),
+            restart_seconds=0,
+            payback_seconds=0,
         )
 
 
@@ -131,26 +142,40 @@ class Renewals:
         self._asked: tuple[Problem, tuple[_Case, ...]] | None = None
         self._found: Mapping[SolverName, Assignment] = {}
 
-    def of(self, snapshot: Snapshot, problem: Problem, guard: Guard) -> Renewal:
-        """The renewal of all services of the problem."""
+    def of(
+        self, snapshot: Snapshot, problem: Problem, guard: Guard, *, may_add: bool = True
+    ) -> Renewal:
+        """The renewal of all services of the problem; none gets one more unless it `may_add`."""
         cases: list[_Case] = []
+        asking: list[_Case] = []
+        kept: list[Job] = []
         for view in snapshot.present:
+            if view.inference is None:
+                continue
             with guard(view):
-                cases += _cases(view, problem)
+                for case in _cases(view, problem):
+                    place = case.kept(snapshot)
+                    kept += [] if place is None else [case.one_more(place, is_new=False)]
+                    asking += [case] if case.may_have_more(snapshot) else []
+                    cases.append(case)
         if not cases:
             return Renewal()
-        kept = tuple(
-            case.one_more(place) for case in cases if (place := case.kept(snapshot)) is not None
-        )
-        asking = tuple(case for case in cases if case.may_have_more(snapshot))
-        new = self._places(replace(problem, jobs=(*problem.jobs, *kept)), asking)
+        whole = replace(problem, jobs=(*problem.jobs, *kept))
+        new = self._places(whole, tuple(asking if may_add else ()))
         waits: dict[JobName, set[str]] = {}
         for case in cases:
-            if case.part in new or (case.left and not case.all_serve) or case.is_last:
+            is_asking = case in asking and not may_add
+            starts = case.part in new or (case.left and not case.all_serve)
+            if starts or case.is_last or is_asking:
                 waits.setdefault(case.view.name, set()).add(case.role.name)
-        added = (case.one_more(new[case.part]) for case in asking if case.part in new)
-        parts = Adjustment(parts=(*kept, *added))
-        return Renewal(parts, frozenset(case.view.name for case in cases), waits)
+        added = [case for case in asking if case.part in new]
+        parts = (*kept, *(case.one_more(new[case.part]) for case in added))
+        return Renewal(
+            Adjustment(parts=parts),
+            waits,
+            frozenset(case.view.name for case in added),
+            frozenset(case.view.name for case in cases if case.is_last),
+        )
 
     def _places(
         self, problem: Problem, asking: tuple[_Case, ...]

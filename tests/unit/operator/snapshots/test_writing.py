@@ -205,7 +205,7 @@ def test_only_services_that_are_being_renewed_are_read_again_as_such(tmp_path: P
     again = described([str(snapshot_of(objects, tmp_path))], (), TAKEN).objects
     found, same = input_of(objects), input_of(again)
     assert found == same
-    assert found.renewal.services == same.renewal.services == {f"InferenceJob/{NAMESPACE}/changed"}
+    assert found.renewal.added == same.renewal.added == {f"InferenceJob/{NAMESPACE}/changed"}
 
 
 def test_adopted_jobs_are_read_again_with_their_pods(tmp_path: Path) -> None:

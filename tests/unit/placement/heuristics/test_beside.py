@@ -1,6 +1,6 @@
 from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.beside import places_beside
-from plimsoll_placement.model import Job, Node
+from plimsoll_placement.model import Assignments, Job, Node
 from plimsoll_placement.problem import Problem
 from support.problems.builders import (
     A100,
@@ -22,9 +22,14 @@ def one_more(name: str = "more") -> Job:
     return an_inference_job(name, roles=(role,))
 
 
-def served_on(node: str, *, role: str = "server") -> Job:
-    """A service of one replica, which is on this node."""
-    return an_inference_job(running=gang_on(node, role=role))
+def served_on(node: str) -> Job:
+    """A service that wants one replica, which is on this node."""
+    wants = a_mixable_role(wanted_milli=1000)
+    return an_inference_job(roles=(wants,), running=on_server(node))
+
+
+def on_server(node: str) -> Assignments:
+    return gang_on(node, role="server")
 
 
 def found(problem: Problem, *more: Job) -> dict[str, list[str]]:
@@ -75,6 +80,22 @@ def test_it_goes_on_the_type_that_costs_least_for_what_it_carries() -> None:
     assert found(problem, one_more()) == {"more": ["cheap"]}
 
 
-def test_nothing_is_said_beside_a_job_whose_roles_are_gone() -> None:
-    problem = a_problem(cluster(1, 1), (served_on("n0", role="gone"),))
-    assert found(problem, one_more()) == {}
+def test_what_runs_in_a_role_that_is_gone_is_about_to_end() -> None:
+    none = a_mixable_role(counts=(0, 1), wanted_milli=0)
+    odd = an_inference_job(roles=(none,), running=gang_on("n0", role="gone"))
+    problem = a_problem(cluster(1), (odd,))
+    assert found(problem, one_more()) == {"more": ["n0"]}
+
+
+def test_it_takes_no_gpu_of_a_type_for_which_a_job_waits() -> None:
+    waits = a_training_job(worker=a_role(counts=(8,), rates={H100: 100}))
+    other = a_node("other", gpus=1, gpu_type=A100)
+    assert found(a_problem((*cluster(1), other), (waits,)), one_more()) == {"more": ["other"]}
+    assert found(a_problem(cluster(1), (waits,)), one_more()) == {}
+
+
+def test_it_takes_none_while_a_service_lacks_replicas() -> None:
+    lacks = an_inference_job(roles=(a_mixable_role(wanted_milli=2000),), running=on_server("n0"))
+    has_all = an_inference_job(roles=(a_mixable_role(wanted_milli=1000),), running=on_server("n0"))
+    assert found(a_problem(cluster(1, 1), (lacks,)), one_more()) == {}
+    assert found(a_problem(cluster(1, 1), (has_all,)), one_more()) == {"more": ["n1"]}

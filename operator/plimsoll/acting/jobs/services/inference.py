@@ -16,6 +16,7 @@ from plimsoll.acting.jobs.refusal import (
     is_refused,
     not_ready_in_time,
     patience_ends,
+    refused_anew,
     tries_again_at,
     with_refusal_reviewed,
 )
@@ -42,7 +43,7 @@ from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.labels import REPLICA, ROLE
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
-from plimsoll.planning.disruption.backoff import growth_refusal
+from plimsoll.planning.disruption.backoff import growth_refusal, is_quota_full
 from plimsoll.vocabulary.reasons import Reason
 
 RETRY = timedelta(seconds=10)
@@ -172,10 +173,12 @@ def _going_on(
     ended = [pod for pod in mine if pod.is_over]
     serving = serving_groups(job, places, mine)
     create, waiting = _missing(view, job, places, turn)
-    # A renewed replica would be refused like the one before, so the old one would be lost.
+    # A renewed replica would be refused like the one before, so the old one would be lost, unless
+    # it takes the place of another in a quota.
     refusal = growth_refusal(status)
     held = turn.renewal_waits.get(view.name, frozenset())
-    renewed = () if refusal is not None else to_renew(job, mine, places, waiting, held)
+    stalls = refusal is not None and not is_quota_full(refusal.message)
+    renewed = () if stalls else to_renew(job, mine, places, waiting, held)
     old = handover(view, unwanted, places, waiting, turn)
     leaving = [pod for pod in unwanted if pod not in old.keeps]
     going = departure(view, (*leaving, *renewed), turn)
@@ -238,9 +241,9 @@ def _missing(
 
 def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: list[PodView]) -> Step:
     """Kube-scheduler does not bind what was planned: plan those replicas again elsewhere."""
-    nowhere = bound_nowhere(view, status, refused, turn)
-    if nowhere is not None:
-        return nowhere
+    held = bound_nowhere(view, status, refused, turn) or refused_anew(view, status, refused, turn)
+    if held is not None:
+        return held
     placement = status.placement
     gone = {(pod.role, pod.replica) for pod in refused}
     kept = (

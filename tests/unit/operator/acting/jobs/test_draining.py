@@ -353,6 +353,37 @@ def refused(job: Manifest) -> Manifest:
     return {**job, "status": {**job["status"], "conditions": [said], "roles": roles}}
 
 
+def test_a_new_pod_that_a_quota_refuses_takes_the_place_of_an_old_one() -> None:
+    job = refused(renewed(service()))
+    [said] = job["status"]["conditions"]
+    quota = "exceeded quota: q, requested: pods=1, used: pods=3,cpu=1500m, limited: pods=3,cpu=2"
+    said |= {"reason": "PodRefused", "message": f'pods "s" is forbidden: {quota}'}
+    assert turned(stepped(job, *pods(service()))) == [(0, False)]
+    said["message"] = said["message"].replace("limited: pods=3", "limited: pods=2")
+    assert turned(stepped(job, *pods(service()))) == [], "it would be refused there as well"
+    said["message"] = said["message"].replace("used: pods=3", "used: pods=few")
+    assert turned(stepped(job, *pods(service()))) == []
+
+
+def test_a_new_pod_that_no_scheduler_binds_is_not_tried_again_and_again() -> None:
+    job = renewed(service())
+    there = [*pods(service())[:2], pods(job)[2]]
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    why["message"] = "0/1 nodes are available: 1 node(s) didn't have free ports."
+    there[2]["status"] = {"phase": "Pending", "conditions": [why]}
+    del there[2]["spec"]["nodeName"]
+    step = stepped(job, *there)
+    status = step.status
+    assert isinstance(status, InferenceJobStatus)
+    able = next(each for each in status.conditions if each.type == "AbleToScale")
+    assert (able.status, able.reason) == ("False", "PodRefused")
+    assert able.message.startswith("kube-scheduler refused serve-server-2 on node: 0/1 nodes")
+    assert [each.node for each in status.avoided_nodes] == ["node"]
+    assert status.placement is not None
+    assert [each.replica for each in status.placement.assignments] == [0, 1]
+    assert (turned(step), gone(step)) == ([], [])
+
+
 @pytest.mark.parametrize("new", [0, 1])
 def test_a_template_that_never_started_renews_nothing_though_all_old_ones_serve(new: int) -> None:
     job = refused(renewed(service()))

@@ -17,9 +17,13 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
+from support.clusters.adopted_jobs import a_stand_in, placed_pods
 from support.clusters.seen import NAMESPACE, NOW, at, pods_of, seen
-from support.objects.job_manifests import a_training_job, an_inference_job
+from support.objects.batch_jobs import a_batch_job
+from support.objects.job_manifests import a_priority_class, a_training_job, an_inference_job
+from support.objects.manifests import edited
 
+STAND_IN = JobName(f"TrainingJob/{NAMESPACE}/job-train")
 GANG, SERVICE = JobName(f"TrainingJob/{NAMESPACE}/t"), JobName(f"InferenceJob/{NAMESPACE}/s")
 
 
@@ -117,6 +121,23 @@ def test_its_users_wish_not_to_be_disturbed_does_not_keep_it_there() -> None:
     assert change(*nodes(), job, *without(job, 0), of=GANG) is not None
 
 
+def test_a_crash_is_counted_before_its_gang_moves() -> None:
+    job = a_gang()
+    pods = pods_of(job)
+    pods[1]["status"] = {"phase": "Failed"}
+    assert change(*nodes(), job, *pods, of=GANG) is None
+    evicted = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    pods[1]["status"]["conditions"] = [evicted]
+    assert change(*nodes(), job, *pods, of=GANG) is not None
+
+
+def test_what_a_workload_runs_is_left_to_its_controller() -> None:
+    job = a_batch_job("train", parallelism=2, completions=2)
+    stand_in = at(a_stand_in(job), "n-0", "n-1")
+    there = placed_pods(job, stand_in)
+    assert change(*nodes(), job, stand_in, *there[1:], of=STAND_IN) is None
+
+
 def test_a_node_that_is_closed_to_plans_alone_is_used_again() -> None:
     job, cluster = a_gang(), nodes(cordoned=[])
     cluster[0]["status"]["conditions"] = [{"type": "KernelReady", "status": "False"}]
@@ -129,3 +150,28 @@ def test_a_service_moves_only_the_replica_that_has_gone() -> None:
     assert found is not None
     assert found.message == "left n-0 (Cordoned), now NVIDIA-H100-80GB-HBM3 on n-0, n-1 ×2"
     assert change(*nodes(2), job, *pods_of(job), of=SERVICE) is None
+
+
+def test_a_replica_of_several_pods_stays_while_the_one_on_the_closed_node_is_there() -> None:
+    job = an_inference_job("s", gpus=2, role={"podsPerReplica": 2})
+    job = at(job, "n-0")
+    job["status"]["placement"]["assignments"][0]["nodes"] = ["n-0", "n-1"]
+    [leader] = pods_of(job)
+    worker = edited(leader, {"metadata.name": "s-server-0-1", "spec.nodeName": "n-1"})
+    worker["metadata"]["labels"] = {**worker["metadata"]["labels"], "plimsoll.dev/rank": "1"}
+    assert change(*nodes(), job, leader, of=SERVICE) is None
+    assert change(*nodes(), job, worker, of=SERVICE) is not None
+
+
+def test_the_rest_of_a_service_stays_protected() -> None:
+    job, high = a_service(), a_training_job("t", gpus=2, priorityClassName="high")
+    budget: Manifest = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "careful", "namespace": NAMESPACE},
+        "spec": {"selector": {"matchLabels": {"plimsoll.dev/job-name": "s"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    more = [a_priority_class("high", 1000), budget, high]
+    assert change(*nodes(2), *more, job, *without(job, 0), of=SERVICE) is not None
+    assert change(*nodes(2), *more, job, *without(job, 0), of=GANG) is None, "it does not get n-1"

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from plimsoll.observe.snapshot import JobName
+import pytest
+
+from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.ordinals import with_ordinals
 from plimsoll.planning.plan.validation import renewed, settled
@@ -19,12 +21,15 @@ from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.solve import solve
 from support.clusters.seen import NAMESPACE, NOW, at, pods_of, seen, serving
 from support.objects.job_manifests import (
+    a_priority_class,
     a_queue,
     a_template,
     a_training_job,
     an_inference_job,
 )
+from support.problems.power_cases import a_domain, row
 
+QUOTA = 'pods "s" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
 NAME = JobName(f"InferenceJob/{NAMESPACE}/s")
 OLD = a_template()
 NEW = a_template()
@@ -72,8 +77,12 @@ class Planned:
 
 
 def planned(*manifests: Manifest) -> Planned:
-    """The plan for a cluster, which breaks no rule, and after which nothing is left to plan."""
-    snapshot = seen(*manifests)
+    """The plan for a cluster of these objects."""
+    return planned_in(seen(*manifests))
+
+
+def planned_in(snapshot: Snapshot) -> Planned:
+    """The plan for a cluster, which breaks no rule."""
     plan_input = plan_input_of(snapshot, ProblemBuilder())
     result = PlanResult(plan_input, solve(plan_input.problem, Effort()))
     assert not list(violations(plan_input.problem, result.solution.placements))
@@ -127,6 +136,28 @@ def test_no_job_makes_way_for_it() -> None:
     assert (found.nodes, found.waits, found.change) == (["n-0", "n-1"], False, "")
 
 
+def test_it_takes_no_gpu_that_a_waiting_job_could_have() -> None:
+    job, train = a_service("n-0", "n-1"), a_training_job("t")
+    found = planned(*nodes(3), job, *pods(job, old=[0, 1]), train)
+    assert (found.nodes, found.waits, found.change) == (["n-0", "n-1"], False, "")
+
+
+@pytest.mark.parametrize("starting", [[1], []])
+def test_it_goes_first_when_a_more_important_job_comes(starting: list[int]) -> None:
+    job = a_service("n-0", "n-1", wanted=1)
+    high = a_training_job("t", priorityClassName="high")
+    there = pods(job, old=[0], starting=starting)
+    found = planned(*nodes(2), a_priority_class("high", 1000), job, *there, high)
+    assert found.nodes == ["n-0"] if starting else ["n-1"]
+
+
+def test_it_goes_first_when_the_limit_of_the_queue_falls() -> None:
+    job = a_service("n-0", "n-1", "n-2")
+    there = pods(job, old=[0, 1], starting=[2])
+    found = planned(*nodes(3), a_queue("default", limit=2), job, *there)
+    assert found.nodes == ["n-0", "n-1"]
+
+
 def test_it_counts_within_the_limit_of_the_queue() -> None:
     queue = a_queue("default", limit=2)
     job = a_service("n-0", "n-1")
@@ -176,19 +207,51 @@ def test_with_one_that_does_not_serve_another_is_of_no_use() -> None:
     assert (found.nodes, found.waits, found.change) == (["n-0", "n-1"], False, "")
 
 
-def test_none_is_added_while_new_pods_are_refused() -> None:
-    job = a_service("n-0", "n-1")
-    refused = {
+def refused(job: Manifest, message: str, *, status: str = "False") -> None:
+    """Say of a service that its new pods are refused, or are being tried again."""
+    said = {
         "type": "AbleToScale",
-        "status": "False",
+        "status": status,
         "reason": "PodRefused",
-        "message": "no",
+        "message": message,
         "lastTransitionTime": NOW.isoformat(),
         "observedGeneration": 1,
     }
-    job["status"]["conditions"] = [refused]
+    job["status"]["conditions"] = [said]
+
+
+def test_none_is_added_while_new_pods_are_refused() -> None:
+    job = a_service("n-0", "n-1")
+    refused(job, "no")
     found = planned(*nodes(2, gpus=2), job, *pods(job, old=[0, 1]))
     assert (found.nodes, found.waits, found.change) == (["n-0", "n-1"], False, "")
+
+
+def test_another_is_added_when_refused_pods_are_tried_again() -> None:
+    job = a_service("n-0", "n-1")
+    refused(job, "no", status="Unknown")
+    assert planned(*nodes(3), job, *pods(job, old=[0, 1])).nodes == ["n-0", "n-1", "n-2"]
+
+
+def test_none_is_added_beyond_a_resource_quota() -> None:
+    job = a_service("n-0", "n-1")
+    refused(job, QUOTA, status="Unknown")
+    found = planned(*nodes(3), job, *pods(job, old=[0, 1]))
+    assert (found.nodes, found.waits) == (["n-0", "n-1"], False)
+
+
+def test_over_a_power_budget_a_rollout_waits() -> None:
+    job, train = a_service("n-1", "n-1"), at(a_training_job("t", workers=(1, 4)), *["n-2"] * 4)
+    job["spec"]["priorityClassName"] = "high"
+    del job["status"]["admission"]
+    domain = a_domain(2800, quantile="0.5", reaction={"order": ["Shrink"]})
+    high = a_priority_class("high", 1000)
+    work = [high, job, *pods(job, old=[0, 1]), train, *pods_of(train)]
+    found = planned_in(row(domain, work=work))
+    assert (found.nodes, found.waits, found.change) == (["n-1", "n-1"], True, "")
+    found = planned_in(row(a_domain(9000, quantile="0.5"), work=work))
+    assert found.waits
+    assert len(found.nodes) == 3
 
 
 def test_none_stays_on_a_node_that_it_must_leave() -> None:
