@@ -127,7 +127,7 @@ def test_a_crash_is_counted_before_its_gang_moves() -> None:
     pods[1]["status"] = {"phase": "Failed"}
     assert change(*nodes(), job, *pods, of=GANG) is None
     evicted = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
-    pods[1]["status"]["conditions"] = [evicted]
+    pods[1]["status"] = {"phase": "Failed", "conditions": [evicted]}
     assert change(*nodes(), job, *pods, of=GANG) is not None
 
 
