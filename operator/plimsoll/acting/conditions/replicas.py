@@ -65,8 +65,12 @@ def observed(
     lack, stuck = refused or turn.short.get(view.name, ""), _stuck(view, places)
     facts = _facts(status, len(ready), lack, stuck, leaving)
     if status.started_time is None and facts[0].reason is Reason.RUNNING:
-        began = {"started_time": whole_second(turn.now), "refusals": 0}
-        status = status.model_copy(update=began)
+        status = status.model_copy(
+            update={
+                "started_time": whole_second(turn.now),
+                "refusals": 0 if refusal is None else status.refusals,
+            }
+        )
     return status if says_all(status, facts) else with_conditions(status, view, turn.now, facts)
 
 

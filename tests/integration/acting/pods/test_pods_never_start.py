@@ -184,7 +184,8 @@ def test_a_new_template_that_never_starts_takes_nothing_from_a_service(scene: Sc
         assert new is not None
         known.add(new["metadata"]["uid"])
         cannot_pull(scene, new)
-    assert len(scene.events(job, "PodsReadyTimeout")) >= 2
+    assert scene.events(job, "PodsReadyTimeout")
+    assert scene.status(job)["refusals"] >= 2
     assert uids([old]).items() <= uids(scene.pods_of(job)).items()
     scene.edit(job, {"roles": [{**role, "template": a_template({"cpu": "1"})}]})
     wait_until(

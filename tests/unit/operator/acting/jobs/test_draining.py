@@ -350,7 +350,8 @@ def refused(job: Manifest) -> Manifest:
         "observedGeneration": 1,
     }
     roles = [{"name": "server", "wanted": 3, "ready": 3}]
-    return {**job, "status": {**job["status"], "conditions": [said], "roles": roles}}
+    told = {"conditions": [said], "roles": roles, "refusals": 2}
+    return {**job, "status": {**job["status"], **told}}
 
 
 def test_a_new_pod_that_a_quota_refuses_takes_the_place_of_an_old_one() -> None:
@@ -391,6 +392,7 @@ def test_a_template_that_never_started_renews_nothing_though_all_old_ones_serve(
     step = stepped(job, *there)
     kinds = [each.type for each in step.status.conditions]
     assert ("AbleToScale" in kinds) == (not new), "it is over once a new one serves"
+    assert step.status.refusals == (0 if new else 2), "the next pause is longer"
     assert (turned(step) == []) == (not new)
 
 
