@@ -350,8 +350,8 @@ def refused(job: Manifest) -> Manifest:
         "observedGeneration": 1,
     }
     roles = [{"name": "server", "wanted": 3, "ready": 3}]
-    told = {"conditions": [said], "roles": roles, "refusals": 2}
-    return {**job, "status": {**job["status"], **told}}
+    told = {"conditions": [said], "roles": roles, "refusals": 2, "observedGeneration": 1}
+    return {**job, "spec": {**job["spec"], "replicas": 3}, "status": {**job["status"], **told}}
 
 
 def test_a_new_pod_that_a_quota_refuses_takes_the_place_of_an_old_one() -> None:
