@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
@@ -133,18 +134,11 @@ class Dispatch:
             return
         snapshot = look()
         occupancy = Occupancy(snapshot, writer.doubtful_pods())
-        held = {view.name: replicas_by_role(view).keys() for view in snapshot.present}
-        now = replace(
-            turn,
-            snapshot=snapshot,
-            occupancy=occupancy,
-            decided={},
-            renewal_waits={name: roles for name, roles in held.items() if roles},
-        )
+        now = replace(turn, snapshot=snapshot, occupancy=occupancy, decided={})
         parts: tuple[Callable[[], None], ...] = (
             lambda: self.guard(snapshot, writer),
             lambda: self.cap(snapshot, plan_input, writer),
-            lambda: self._step(now, writer),
+            lambda: self._step(replace(now, renewal_waits=_all_renewals(snapshot)), writer),
         )
         for part in parts:
             try:
@@ -165,6 +159,12 @@ class Dispatch:
                 self._view.resources.assume(step.job.uid, step.status)
                 writer.submit(step)
         self.again_at = min(again, default=None)
+
+
+def _all_renewals(snapshot: Snapshot) -> dict[JobName, AbstractSet[str]]:
+    """All roles of services with old pod templates, by service."""
+    found = ((view.name, replicas_by_role(view).keys()) for view in snapshot.present)
+    return {name: roles for name, roles in found if roles}
 
 
 def _is_awaited(job: JobView, snapshot: Snapshot, writer: Writer) -> bool:

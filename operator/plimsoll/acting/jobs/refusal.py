@@ -78,11 +78,14 @@ def refused_anew(
     kept = _without(refused, status)
     if not kept or not replicas_by_role(view):
         return None
-    first = refused[0]
-    message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
     more = avoided(status.avoided_nodes, {pod.wanted_node for pod in refused}, turn)
     status = status.model_copy(update={"avoided_nodes": more})
-    return _given_up(view, status, Refusal(message), kept, turn)
+    return _given_up(view, status, Refusal(not_bound(refused[0])), kept, turn)
+
+
+def not_bound(pod: PodView) -> str:
+    """That kube-scheduler does not bind a pod where it is to go, and why."""
+    return f"kube-scheduler refused {pod.name} on {pod.wanted_node}: {pod.unschedulable}"
 
 
 def avoided(known: tuple[AvoidedNode, ...], nodes: set[str], turn: Turn) -> tuple[AvoidedNode, ...]:

@@ -6,11 +6,13 @@ replica is planned as if it had no place; of a gang, which any lost pod restarts
 nodes is used again. Adopted workloads and targets are left to their controllers.
 """
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from plimsoll.api.parts.placement import Assignment
 from plimsoll.observe.snapshot import JobView, PodView, Snapshot
+
+_Key = tuple[str, int, int, int]
+"""A role, a replica, its revision, and the rank of a pod in it."""
 
 
 def lost_places(view: JobView, snapshot: Snapshot) -> tuple[Assignment, ...]:
@@ -18,11 +20,13 @@ def lost_places(view: JobView, snapshot: Snapshot) -> tuple[Assignment, ...]:
     closed, placement = snapshot.closed_nodes, view.resource.status.placement
     if placement is None or closed.isdisjoint(view.placed_nodes) or _is_of_others(view):
         return ()
+    there = {_key(pod, pod.rank) for pod in view.pods if _is_there(pod)}
+    missing = [(place, _nodes_without(place, there)) for place in placement.assignments]
     if view.training is None:
-        return tuple(p for p in placement.assignments if not closed.isdisjoint(_missing(view, p)))
-    if _has_failed(view) or not any(any(_missing(view, p)) for p in placement.assignments):
+        return tuple(place for place, nodes in missing if not closed.isdisjoint(nodes))
+    if _has_failed(view) or not any(nodes for _, nodes in missing):
         return ()
-    return tuple(p for p in placement.assignments if not closed.isdisjoint(p.nodes))
+    return tuple(place for place, _ in missing if not closed.isdisjoint(place.nodes))
 
 
 def _is_of_others(view: JobView) -> bool:
@@ -34,17 +38,13 @@ def _has_failed(view: JobView) -> bool:
     return any(pod.phase == "Failed" and not pod.disrupted for pod in view.pods)
 
 
-def _missing(view: JobView, place: Assignment) -> Iterator[str]:
+def _nodes_without(place: Assignment, there: AbstractSet[_Key]) -> list[str]:
     """The nodes of a replica's pods that are gone, or have no node yet."""
-    there = _ranks(view.pods, place)
-    return (node for rank, node in enumerate(place.nodes) if rank not in there)
+    return [node for rank, node in enumerate(place.nodes) if _key(place, rank) not in there]
 
 
-def _ranks(pods: tuple[PodView, ...], place: Assignment) -> AbstractSet[int]:
-    """Which pods of a replica are there, by rank."""
-    key = place.role, place.replica, place.revision
-    mine = (pod for pod in pods if (pod.role, pod.replica, pod.revision) == key)
-    return {pod.rank for pod in mine if _is_there(pod)}
+def _key(of: Assignment | PodView, rank: int) -> _Key:
+    return of.role, of.replica, of.revision, rank
 
 
 def _is_there(pod: PodView) -> bool:

@@ -164,7 +164,7 @@ class Renewals:
         new = self._places(whole, tuple(asking if may_add else ()))
         waits: dict[JobName, set[str]] = {}
         for case in cases:
-            is_asking = case in asking and not may_add
+            is_asking = not may_add and case in asking
             starts = case.part in new or (case.left and not case.all_serve)
             if starts or case.is_last or is_asking:
                 waits.setdefault(case.view.name, set()).add(case.role.name)

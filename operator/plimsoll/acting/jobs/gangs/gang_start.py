@@ -8,6 +8,7 @@ from plimsoll.acting.jobs.ending import not_deleting
 from plimsoll.acting.jobs.refusal import (
     avoided,
     bound_nowhere,
+    not_bound,
     not_ready_in_time,
     patience_ends,
 )
@@ -104,8 +105,7 @@ def node_refused(
     nodes = {pod.wanted_node for pod in refused}
     more = avoided(status.avoided_nodes, nodes, turn)
     status = released(status.model_copy(update={"avoided_nodes": more}))
-    first = refused[0]
-    message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
+    message = not_bound(refused[0])
     facts = [Fact.false("Admitted", Reason.NODE_REFUSED, message)]
     event = JobEvent(Reason.NODE_REFUSED, message, warning=True)
     now = with_conditions(status, view, turn.now, facts)

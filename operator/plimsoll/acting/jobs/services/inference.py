@@ -14,6 +14,7 @@ from plimsoll.acting.jobs.refusal import (
     begun_anew,
     bound_nowhere,
     is_refused,
+    not_bound,
     not_ready_in_time,
     patience_ends,
     refused_anew,
@@ -251,8 +252,7 @@ def _refused(view: JobView, status: InferenceJobStatus, turn: Turn, refused: lis
         if placement
         else ()
     )
-    first = refused[0]
-    message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
+    message = not_bound(refused[0])
     status = status.model_copy(
         update={
             "avoided_nodes": avoided(status.avoided_nodes, {p.wanted_node for p in refused}, turn),

@@ -18,7 +18,7 @@ from plimsoll.acting.conditions.conditions import (
 from plimsoll.acting.conditions.replicas import observed
 from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive, not_deleting
-from plimsoll.acting.jobs.refusal import avoided, is_refused, patience_ends
+from plimsoll.acting.jobs.refusal import avoided, is_refused, not_bound, patience_ends
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.services.target_count import (
     ABLE_TO_SCALE,
@@ -270,8 +270,7 @@ def _refused(view: JobView, job: InferenceJob, refused: list[PodView], turn: Tur
     status, gone = job.status, {pod.replica for pod in refused}
     assert status.placement is not None  # noqa: S101 - only called with one
     kept = tuple(a for a in status.placement.assignments if a.replica not in gone)
-    first = refused[0]
-    message = f"kube-scheduler refused {first.name} on {first.wanted_node}: {first.unschedulable}"
+    message = not_bound(refused[0])
     nodes = {pod.wanted_node for pod in refused if pod.wanted_node}
     status = status.model_copy(
         update={

@@ -234,13 +234,18 @@ def test_what_the_scheduler_refuses_for_long_is_planned_anew_and_the_rest_runs_o
     assert [each.node for each in status.avoided_nodes] == ["node"]
 
 
+def unbound(pod: Manifest, said: str) -> None:
+    """Have kube-scheduler say this of a pod, and bind it to no node."""
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    pod["status"] = {"phase": "Pending", "conditions": [why]}
+    del pod["spec"]["nodeName"]
+
+
 def test_a_replica_that_no_node_would_do_for_is_not_tried_on_one_after_the_other() -> None:
     job = service()
     there = pods(job)
     said = '0/1 nodes are available: persistentvolumeclaim "data" not found.'
-    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
-    there[1]["status"] = {"phase": "Pending", "conditions": [why]}
-    del there[1]["spec"]["nodeName"]
+    unbound(there[1], said)
     status = status_of(stepped(job, *there))
     assert status.placement is not None
     assert [each.replica for each in status.placement.assignments] == [0, 2]
@@ -254,9 +259,7 @@ def test_a_replica_that_is_refused_is_named_nowhere_any_more() -> None:
     job = service()
     there = pods(job)
     said = "0/1 nodes are available: 1 Insufficient cpu."
-    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
-    there[1]["status"] = {"phase": "Pending", "conditions": [why]}
-    del there[1]["spec"]["nodeName"]
+    unbound(there[1], said)
     status = status_of(stepped(job, *there))
     assert status.avoided_nodes
     assert status.nodes_summary == "node ×2"
