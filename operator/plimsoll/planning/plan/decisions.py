@@ -38,10 +38,15 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """A plan input with the solver's solution."""
+    """A plan input with the solver's solution.
+
+    `changed`: the jobs that have changed since they were planned. They are planned next, and until
+    then nothing changes for them and they are not reported as waiting.
+    """
 
     plan_input: PlanInput
     solution: Solution
+    changed: AbstractSet[JobName] = frozenset()
 
     @property
     def problem(self) -> Problem:
@@ -71,9 +76,10 @@ def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:
     jobs = [_as_it_runs(snapshot, result, job) for job in sorted(whole, key=_turn)]
     placements = result.placements
     assignments = {job.name: placements.get(job.name, ()) for job in jobs}
+    planned = [job for job in jobs if JobName(job.name) not in result.changed]
     changes = [
         _with_loss(_with_end_of_protection(change, result.plan_input), job)
-        for job in jobs
+        for job in planned
         if (change := _change(snapshot, result, job, assignments[job.name])) is not None
     ]
     plan_input = result.plan_input
@@ -87,7 +93,7 @@ def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:
         admitted=sum(bool(each) for each in assignments.values()),
         short={
             JobName(job.name): _short_of(job, result, explainer)
-            for job in jobs
+            for job in planned
             if _is_short(job, assignments[job.name])
         },
     )
@@ -332,6 +338,8 @@ def _holds(snapshot: Snapshot, result: PlanResult, explainer: Explainer) -> Iter
         {name: those for name, those in kept.items() if name not in ended}, result.problem
     )
     for job in result.problem.jobs:
+        if JobName(job.whole_name) in result.changed:
+            continue
         if not result.solution.placements.get(job.name) and any(r.least for r in job.roles):
             yield _hold(job, result, explainer, budgets)
 

@@ -1,8 +1,8 @@
 """Check that a plan result still holds: test it against the latest snapshot before acting on it.
 
-A job that has changed in between keeps what it has now. If the rest still breaks no rule, and no
-job would be disturbed for one that is gone, the plan is acted on; otherwise all of it is dropped
-and a new plan is made.
+A job that has changed in between keeps what it has now, and is planned next. If the rest still
+breaks no rule, and no job would be disturbed for one that is gone, the plan is acted on; otherwise
+all of it is dropped and a new plan is made.
 
 Searching a large cluster takes longer than the cluster stays unchanged. Such a late result is
 carried over to the present cluster job by job, and used if it is still better than changing
@@ -10,16 +10,19 @@ nothing. It does not cover jobs that arrived or changed meanwhile: they are plan
 """
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final
 
+from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.effort import has_changed
 from plimsoll.planning.training.urgency import PLAIN_MILLI
 from plimsoll_placement.check import violations
 from plimsoll_placement.heuristics.carry_over import carried
-from plimsoll_placement.model import Assignments, Job, JobName, LeftOut
+from plimsoll_placement.model import Assignments, Job, LeftOut
+from plimsoll_placement.model import JobName as SolverName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.bound import simple_bound
 from plimsoll_placement.score.score import score
@@ -47,31 +50,36 @@ LEFT_OUT: Final = LeftOut(
 
 def renewed(result: PlanResult, now: PlanInput) -> tuple[PlanResult, tuple[str, ...]]:
     """The plan result carried over to the present input, and what no longer holds there."""
-    now, assignments = _restated(result, now)
+    now, assignments, changed = _restated(result, now)
     placements = {name: each for name, each in assignments.items() if each}
-    present = PlanResult(now, replace(result.solution, placements=placements))
+    present = PlanResult(now, replace(result.solution, placements=placements), changed)
     broken = (str(violation) for violation in violations(now.problem, placements))
     return present, (*broken, *_in_vain(result, present))
 
 
 def carried_over(late: PlanResult, now: PlanInput) -> PlanResult | None:
     """The plan result as it applies now; None if it is no longer of use."""
-    plan_input, wanted = _restated(late, now)
+    plan_input, wanted, changed = _restated(late, now)
     if not all(job.knows_its_roles for job in plan_input.problem.jobs):
         return None
     solution = carried(plan_input.problem, wanted)
-    return None if solution is None else PlanResult(plan_input, solution)
+    return None if solution is None else PlanResult(plan_input, solution, changed)
 
 
-def _restated(result: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobName, Assignments]]:
+def _restated(
+    result: PlanResult, now: PlanInput
+) -> tuple[PlanInput, dict[SolverName, Assignments], AbstractSet[JobName]]:
     """The present input, limited to jobs that were planned or run, and their carried placements.
 
     A job that has changed keeps what it has; jobs that get nothing are included. What came in
-    between was not planned: it is planned next, and is not reported as waiting.
+    between was not planned: it is planned next, and is not reported as waiting. The names of jobs
+    that have changed follow: of such a job less may run than its user is told, for it can have lost
+    a place.
     """
     before = result.problem.job_by_name
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)
-    placements: dict[JobName, Assignments] = {}
+    placements: dict[SolverName, Assignments] = {}
+    changed = set(result.changed)
     for job in known:
         was, assignments = before.get(job.name), result.solution.placements.get(job.name, ())
         goes_on = (
@@ -80,7 +88,9 @@ def _restated(result: PlanResult, now: PlanInput) -> tuple[PlanInput, dict[JobNa
             and _may_come(now.problem, job, assignments)
         )
         placements[job.name] = assignments if goes_on else job.running
-    return replace(now, problem=replace(now.problem, jobs=known)), placements
+        if not goes_on:
+            changed.add(JobName(job.whole_name))
+    return replace(now, problem=replace(now.problem, jobs=known)), placements, changed
 
 
 def _may_come(problem: Problem, job: Job, assignments: Assignments) -> bool:

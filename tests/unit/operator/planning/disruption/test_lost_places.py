@@ -8,6 +8,7 @@ from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.actions import Change
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.plan.ordinals import with_ordinals
+from plimsoll.planning.plan.validation import carried_over, renewed
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
@@ -61,6 +62,28 @@ def change(*manifests: Manifest, of: JobName) -> Change | None:
     assert not list(violations(plan_input.problem, result.solution.placements))
     plan = plan_of(snapshot, with_ordinals(snapshot, result))
     return next((each for each in plan.changes if each.job == of), None)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_place_that_is_lost_while_a_plan_is_made_is_left_to_the_next_plan(replicas: int) -> None:
+    several, other = a_service(), a_training_job("other")
+    job = several if replicas > 1 else at(an_inference_job("s"), "n-0")
+    pods = pods_of(job)
+    before = plan_input_of(seen(*nodes(), job, other, *pods), ProblemBuilder())
+    result = PlanResult(before, solve(before.problem, Effort()))
+    snapshot = seen(*nodes(), job, other, *pods[1:])
+    now = plan_input_of(snapshot, ProblemBuilder())
+    carried, broken = renewed(result, now)
+    plan = plan_of(snapshot, carried)
+    assert broken == ()
+    assert [each.job for each in plan.changes] == [f"TrainingJob/{NAMESPACE}/other"]
+    assert (plan.holds, dict(plan.short)) == ((), {})
+    late = carried_over(result, now)
+    assert late is not None
+    again, _ = renewed(late, now)
+    assert plan_of(snapshot, again).changes == plan.changes
+    found = change(*nodes(), job, *pods[1:], of=SERVICE)
+    assert found is not None, "it is planned next"
 
 
 @pytest.mark.parametrize("lost", [0, 1])
