@@ -74,13 +74,14 @@ class Overheads:
 
     def _of_job(self, view: JobView) -> Iterator[tuple[str, Overhead]]:
         bound = [pod for pod in view.pods if pod.node and not pod.is_over]
-        requested: Mapping[str, Requests] = self._by_role(view) if bound else {}
+        requested: Mapping[str, Requests] = self.by_role(view) if bound else {}
         for pod in bound:
             overhead = _beyond(pod, requested.get(pod.role))
             if overhead:
                 yield pod.node, overhead
 
-    def _by_role(self, view: JobView) -> Mapping[str, Requests]:
+    def by_role(self, view: JobView) -> Mapping[str, Requests]:
+        """What the pods of a job's roles request by their templates."""
         spec = view.resource.spec
         known = self._templates.get(view.uid)
         if known is None or known[0] is not spec:

@@ -18,6 +18,7 @@ from plimsoll.planning.cluster.interruptions import interruption_rate
 from plimsoll.planning.cluster.overhead import Overheads
 from plimsoll.planning.cluster.pod_requests import WORKER, pod_shape
 from plimsoll.planning.cluster.power_model import planned_percent, power_of
+from plimsoll.planning.cluster.shrunk_nodes import ShrunkNodes
 from plimsoll.planning.cluster.surge import with_surge_counted
 from plimsoll.planning.disruption.overdue import is_overdue, priority_grace
 from plimsoll.planning.faults import Faults, Guard
@@ -77,7 +78,7 @@ class ProblemBuilder:
         self.feasibilities = Feasibilities()
         self.masks = NodeMasks()
         self.steady = SteadyJobs()
-        self._overheads = Overheads()
+        self._overheads, self._shrunk = Overheads(), ShrunkNodes()
         self._domain_sizes = DomainSizes(())
         self._roles: dict[tuple[str, int], tuple[object, tuple[Role, ...]]] = {}
         self._cluster: tuple[object, tuple[NodeView, ...], Cluster] | None = None
@@ -99,9 +100,11 @@ class ProblemBuilder:
             (each.metadata.name, each.spec, planned_percent(each))
             for each in snapshot.power_domains
         )
-        overhead = self._overheads.of(snapshot.present, self.faults.guard(snapshot.now))
+        guard = self.faults.guard(snapshot.now)
+        overhead = self._overheads.of(snapshot.present, guard)
         facts = (pools, domains, levels_of(snapshot), overhead)
         known, snapshot = self._cluster, with_surge_counted(snapshot)
+        snapshot = self._shrunk.with_room(snapshot, self._overheads, overhead, guard)
         if known is None or known[0] != facts or not same(known[1], snapshot.nodes):
             before: Made = made(*known[1:]) if known is not None and known[0] == facts else {}
             known = self._cluster = (facts, snapshot.nodes, cluster_of(snapshot, before, overhead))

@@ -1,0 +1,119 @@
+"""Let jobs stay on nodes that have less room by now than their pods hold.
+
+A node's allocatable CPU, memory or pods can shrink while pods run there, as when more is reserved
+for the system. Kubernetes lets the pods run on, and so do plans: such a node counts as if it had
+just what they hold, and takes nothing new. Pods that are not bound there do not count, since
+kube-scheduler would refuse them.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.snapshot import JobView, NodeView, PodView, Snapshot
+from plimsoll.planning.cluster.overhead import ByNode, Overheads
+from plimsoll.planning.faults import Guard, unguarded
+
+
+@dataclass(slots=True)
+class _Held:
+    """What pods of jobs hold of a node, and how many there are."""
+
+    cpu_millis: int = 0
+    memory_bytes: int = 0
+    pods: int = 0
+
+
+class ShrunkNodes:
+    """Finds the nodes with too little room; looks only where a node is new or has become less."""
+
+    def __init__(self) -> None:
+        self._nodes: tuple[NodeView, ...] = ()
+        self._doubted: set[str] = set()
+
+    def with_room(
+        self, snapshot: Snapshot, overheads: Overheads, overhead: ByNode, guard: Guard = unguarded
+    ) -> Snapshot:
+        """The snapshot, in which nodes have room for what jobs' pods hold there."""
+        before, self._nodes = self._nodes, snapshot.nodes
+        self._doubted |= _less(before, snapshot.nodes)
+        if not self._doubted:
+            return snapshot
+        held = _held(snapshot, self._doubted, overheads, guard)
+        for name, found in overhead.items():
+            if name in held:
+                held[name].cpu_millis += found.cpu_millis
+                held[name].memory_bytes += found.memory_bytes
+        nodes = tuple(
+            _with_room(node, held[node.name]) if node.name in held else node
+            for node in snapshot.nodes
+        )
+        kept = zip(snapshot.nodes, nodes, strict=True)
+        self._doubted = {now.name for was, now in kept if was is not now}
+        return replace(snapshot, nodes=nodes) if self._doubted else snapshot
+
+
+def _less(before: Sequence[NodeView], now: Sequence[NodeView]) -> set[str]:
+    """The nodes that are new or have less room than before."""
+    if before is now:
+        return set()
+    known = {node.name: node for node in before}
+    return {
+        node.name
+        for node in now
+        if (was := known.get(node.name)) is not node and (was is None or _is_less(was, node))
+    }
+
+
+def _is_less(was: NodeView, now: NodeView) -> bool:
+    return (
+        now.cpu_millis < was.cpu_millis
+        or now.memory_bytes < was.memory_bytes
+        or now.pod_slots < was.pod_slots
+    )
+
+
+def _held(
+    snapshot: Snapshot, names: AbstractSet[str], overheads: Overheads, guard: Guard
+) -> Mapping[str, _Held]:
+    """What the pods in jobs' places hold of these nodes, at most by their templates."""
+    found: defaultdict[str, _Held] = defaultdict(_Held)
+    for view in snapshot.present:
+        if names.isdisjoint(view.placed_nodes):
+            continue
+        with guard(view):
+            requested = overheads.by_role(view)
+            for pod in _in_place(view):
+                template = requested.get(pod.role)
+                if pod.node in names and template is not None:
+                    _add(found[pod.node], pod.requests, template)
+    return found
+
+
+def _in_place(view: JobView) -> Sequence[PodView]:
+    """A pod for each place that a job has, where there is one that is bound."""
+    there = set(view.placed_nodes)
+    bound = (pod for pod in view.pods if pod.node in there and not pod.is_over)
+    return [*{(pod.role, pod.replica, pod.rank): pod for pod in bound}.values()]
+
+
+def _add(held: _Held, pod: Requests, template: Requests) -> None:
+    """Count a pod; its template may have changed since, and by more than the place has."""
+    held.cpu_millis += min(pod.cpu_millis, template.cpu_millis)
+    held.memory_bytes += min(pod.memory_bytes, template.memory_bytes)
+    held.pods += 1
+
+
+def _with_room(node: NodeView, held: _Held) -> NodeView:
+    """The node with room for what is held; the same object if it has enough."""
+    room = (
+        max(node.cpu_millis, held.cpu_millis),
+        max(node.memory_bytes, held.memory_bytes),
+        max(node.pod_slots, held.pods),
+    )
+    if room == (node.cpu_millis, node.memory_bytes, node.pod_slots):
+        return node
+    cpu, memory, slots = room
+    return replace(node, cpu_millis=cpu, memory_bytes=memory, pod_slots=slots)
