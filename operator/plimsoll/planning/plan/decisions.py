@@ -77,17 +77,19 @@ def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:
     placements = result.placements
     assignments = {job.name: placements.get(job.name, ()) for job in jobs}
     planned = [job for job in jobs if JobName(job.name) not in result.changed]
-    changes = [
-        _with_loss(_with_end_of_protection(change, result.plan_input), job)
-        for job in planned
-        if (change := _change(snapshot, result, job, assignments[job.name])) is not None
-    ]
     plan_input = result.plan_input
     explainer = Explainer(plan_input.problem, result.solution.placements, plan_input.feasibility)
+    holds = (*plan_input.holds, *_holds(snapshot, result, explainer))
+    lacks = {hold.job: hold.message for hold in holds}
+    changes = [
+        _with_loss(_with_end_of_protection(change, plan_input), job)
+        for job in planned
+        if (change := _change(snapshot, result, job, assignments[job.name], lacks)) is not None
+    ]
     return Plan(
         made=snapshot.now,
         changes=tuple(sorted(changes, key=_takes)),
-        holds=(*result.plan_input.holds, *_holds(snapshot, result, explainer)),
+        holds=holds,
         gap_percent=result.solution.gap_percent,
         outcome=result.solution.outcome,
         admitted=sum(bool(each) for each in assignments.values()),
@@ -138,8 +140,13 @@ def _takes(change: Change) -> bool:
 
 
 def _change(
-    snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments
+    snapshot: Snapshot,
+    result: PlanResult,
+    job: Job,
+    assignments: Assignments,
+    lacks: Mapping[JobName, str],
 ) -> Change | None:
+    """What changes for a job; `lacks` says of those without a place why they have none."""
     name = JobName(job.name)
     if not any(role.least for role in job.roles):
         return _to_zero(snapshot, job)
@@ -149,7 +156,7 @@ def _change(
         text = f"placed: {assignments_text(assignments)}{_on_trust(snapshot, name)}"
         return Admit(name, assignments, Reason.ADMITTED, text)
     if not assignments:
-        return _preempt(snapshot, result, job)
+        return _preempt(snapshot, result, job, lacks.get(name, ""))
     return _moved(snapshot, result, job, assignments)
 
 
@@ -260,7 +267,7 @@ def _noun(job: Job) -> str:
     return "workers" if job.gang else "replicas"
 
 
-def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
+def _preempt(snapshot: Snapshot, result: PlanResult, job: Job, lack: str) -> Preempt:
     name = JobName(job.name)
     left = _unusable_nodes(snapshot, job)
     if left:
@@ -275,7 +282,8 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job) -> Preempt:
     winners = _winners(result, job)
     names = tuple(dict.fromkeys(JobName(winner.whole_name) for winner in winners))
     if not winners:
-        return Preempt(name, Reason.EVICTED, "its place no longer fits within the limits")
+        text = "its place no longer fits within the limits"
+        return Preempt(name, Reason.EVICTED, f"{text}: {lack}" if lack else text)
     listed = _listed(winners)
     if max(w.priority for w in winners) > job.priority:
         return Preempt(name, Reason.PREEMPTED, f"makes room for {listed}", names)

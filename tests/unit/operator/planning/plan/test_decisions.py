@@ -2,6 +2,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from plimsoll.observe.nodes.notices import EMPTIED_TAINT
 from plimsoll.planning.actions import Action, Admit, Hold, Migrate, Plan, Preempt, Resize
 from plimsoll.planning.plan.decisions import PlanResult, nodes_text, plan_of
 from plimsoll.planning.problem.build import plan_input_of
@@ -286,6 +287,33 @@ def test_a_job_that_must_leave_and_has_nowhere_to_go_is_stopped() -> None:
     assert isinstance(preempt, Preempt)
     assert preempt.reason == Reason.NODE_LEFT
     assert preempt.message == "it must leave n-9 (gone), and there is no other place"
+
+
+def test_a_job_that_nodes_are_emptied_of_and_that_has_nowhere_to_go_is_stopped_by_choice() -> None:
+    emptied = fake_node("n-0", gpus=1, taints=[{"key": EMPTIED_TAINT, "effect": "NoSchedule"}])
+    preempt = actions(planned(emptied, at(a_training_job("job"), "n-0")))["job"]
+    assert isinstance(preempt, Preempt)
+    assert preempt.reason == Reason.EVICTED
+    assert preempt.message == "it must leave n-0 (NodeEmptied), and there is no other place"
+
+
+@pytest.mark.parametrize(
+    ("node", "why"),
+    [
+        (fake_node("n-0", A100, 1), "needs 1 × NVIDIA-H100-80GB-HBM3; the cluster has none"),
+        (
+            fake_node("n-0", H100, 1, replicas=4),
+            "needs 1 × NVIDIA-H100-80GB-HBM3; no node offers whole GPUs",
+        ),
+    ],
+    ids=["other", "shared"],
+)
+def test_a_job_whose_gpus_are_not_what_they_were_says_what_it_lacks(
+    node: Manifest, why: str
+) -> None:
+    preempt = actions(planned(node, at(a_training_job("job"), "n-0")))["job"]
+    assert isinstance(preempt, Preempt)
+    assert preempt.message == f"its place no longer fits within the limits: {why}"
 
 
 def test_a_job_moves_where_that_is_worth_the_restart() -> None:
