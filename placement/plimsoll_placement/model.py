@@ -27,6 +27,9 @@ AS_TYPICAL = -1
 UNKNOWN_BYTES: Final = 1 << 60
 """Stands for GPU memory of which nothing is known: no limit."""
 
+Amounts = tuple[tuple[str, int], ...]
+"""Amounts of resources with their names, in the order of these."""
+
 
 @dataclass(frozen=True, slots=True)
 class Devices:
@@ -61,6 +64,7 @@ class Node:
     `busy_milliwatts` is what one whole GPU in typical use draws above idle.
     `gpu_memory_bytes` is the memory that pods with parts of its GPUs have together, of which one
     pod can have `gpu_memory_each_bytes`.
+    `others` is what it has of other resources, such as network devices or local storage.
     A node that is `returnable` can be given back once nothing runs on it.
     A node that is not `open` keeps what it runs but takes nothing new; one that is not `usable`
     (gone, faulty, about to be interrupted) must be left by everything.
@@ -83,6 +87,7 @@ class Node:
     gpu_memory_bytes: int = UNKNOWN_BYTES
     gpu_memory_each_bytes: int = UNKNOWN_BYTES
     returnable: bool = False
+    others: Amounts = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,8 @@ class Shape:
     `draw_milli` is the pod's draw in milli-GPUs in typical use: more than `gpu_milli` for a pod
     that keeps GPUs busier than usual, less for one whose GPUs are capped. If it is not given, the
     pod is typical. `gpu_memory_bytes` is what a pod with a part of a GPU always holds of its
-    memory; 0 if that is not known, or it has whole GPUs.
+    memory; 0 if that is not known, or it has whole GPUs. `others` is what it takes of other
+    resources; none of them is 0.
     """
 
     gpu_milli: int
@@ -100,6 +106,7 @@ class Shape:
     memory_bytes: int = 0
     draw_milli: int = AS_TYPICAL
     gpu_memory_bytes: int = 0
+    others: Amounts = ()
 
     def __post_init__(self) -> None:
         if self.draw_milli == AS_TYPICAL:

@@ -66,6 +66,25 @@ class Problem:
         """The position of each node in `nodes`, which is also its bit in `Role.eligible`."""
         return {node.name: index for index, node in enumerate(self.nodes)}
 
+    def amounts(self, resource: str) -> tuple[int, ...]:
+        """What each of `nodes` has of a resource other than GPUs, CPU and memory."""
+        known = self._amounts.get(resource)
+        if known is None:
+            known = tuple(dict(node.others).get(resource, 0) for node in self.nodes)
+            self._amounts[resource] = known
+        return known
+
+    @cached_property
+    def _amounts(self) -> dict[str, tuple[int, ...]]:
+        """Those that were asked for, by resource."""
+        return {}
+
+    @cached_property
+    def asked_resources(self) -> frozenset[str]:
+        """The resources other than GPUs, CPU and memory that some job asks for."""
+        shapes = (role.shape for job in self.jobs for role in job.roles)
+        return frozenset(name for shape in shapes for name, _ in shape.others)
+
     def bits_of(self, names: Iterable[NodeName]) -> int:
         """The bits of nodes, as in `Role.eligible`; names of nodes that are gone have none."""
         return sum(1 << self.node_index[name] for name in set(names) if name in self.node_index)

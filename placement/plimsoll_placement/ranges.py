@@ -34,6 +34,7 @@ def _faults(role: Role, most_of_a_pod: int) -> Iterator[str]:
         (shape.cpu_millis, "millicores"),
         (shape.memory_bytes, "bytes"),
         (shape.gpu_memory_bytes, "bytes of GPU memory"),
+        *((amount, f"of {name}") for name, amount in shape.others),
     )
     for size, unit in sizes:
         if size > most_of_a_pod:

@@ -1,5 +1,6 @@
 """The GPUPool: nodes alike in GPU type, price, capacity type and power."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, ClassVar, Final, Literal, Self
@@ -28,6 +29,7 @@ from plimsoll.api.values.scalars import (
 )
 
 NodeLabels = Annotated[dict[str, str], Field(min_length=1, max_length=32)]
+OtherResources = Annotated[dict[str, PositiveQuantity], Field(max_length=16)]
 
 MAX_TOPOLOGY_KEYS: Final = 8
 MOST_NOTICED_NODES: Final = 1024
@@ -52,6 +54,17 @@ _ORDERED_ONE_WAY: Final = Rule(
     "cannot be combined with nodeClaim, as nodes are ordered either from Karpenter or from"
     " cluster-autoscaler: remove one of the two",
     ".provisioningRequest",
+)
+_OTHER_RESOURCE: Final = (
+    r"^(ephemeral-storage|hugepages-[0-9A-Za-z]{1,16}|[0-9a-z.-]{1,253}/[0-9A-Za-z._-]{1,63})$"
+)
+_GPU_RESOURCE: Final = r"^(nvidia[.]com/(gpu|mig-)|amd[.]com/gpu)"
+_RESOURCES_ARE_OTHERS: Final = Rule(
+    "!has(self.resources) || self.resources.all(name,"
+    f" name.matches('{_OTHER_RESOURCE}') && !name.matches('{_GPU_RESOURCE}'))",
+    "must name ephemeral-storage, hugepages-SIZE, or devices as DOMAIN/NAME: correct the name;"
+    " cpu and memory have fields of their own, and GPUs are in gpusPerNode",
+    ".resources",
 )
 _ONLY_SPOT_ENDS: Final = Rule(
     "!has(self.interruptionsPerHour) || self.capacityType == 'Spot' ||"
@@ -82,6 +95,10 @@ _ASKED_FOR_KNOWN: Final = Rule(
     "needs gpuType and gpusPerNode, since nodes that do not exist yet cannot report them: set both",
     ".provisioning",
 )
+
+
+def _is_other_resource(name: str) -> bool:
+    return bool(re.match(_OTHER_RESOURCE, name)) and not re.match(_GPU_RESOURCE, name)
 
 
 class GPUPower(ApiModel):
@@ -122,7 +139,7 @@ class TopologyKey(ApiModel):
 class Provisioning(ApiModel):
     """How nodes of the pool are bought for jobs that wait, and given back."""
 
-    model_config = cel_rules(_NODES_RISE, _ORDERED_ONE_WAY)
+    model_config = cel_rules(_NODES_RISE, _ORDERED_ONE_WAY, _RESOURCES_ARE_OTHERS)
 
     min: Count = 0
     """Fewest nodes: those missing are bought at once, and those left are kept though idle."""
@@ -149,11 +166,15 @@ class Provisioning(ApiModel):
     smallest node."""
     memory: PositiveQuantity | None = None
     """Memory of a future node that pods can have, such as `960Gi`, likewise."""
+    resources: OtherResources = Field(default_factory=dict[str, Decimal])
+    """Other resources of a future node, such as `vpc.amazonaws.com/efa: 4`, for which its order
+    asks. Default: what nodes that were bought for the pool have, while there are any."""
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
         _NODES_RISE.require(holds=self.min <= self.max)
         _ORDERED_ONE_WAY.require(holds=None in (self.node_claim, self.provisioning_request))
+        _RESOURCES_ARE_OTHERS.require(holds=all(map(_is_other_resource, self.resources)))
         return self
 
 

@@ -42,6 +42,7 @@ from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.volumes import Reach
 from plimsoll.vocabulary.reasons import Reason
+from plimsoll_placement.model import Amounts
 
 JobName = NewType("JobName", str)
 """A job as `Kind/namespace/name`."""
@@ -57,7 +58,7 @@ class NodeView:
     `offers` are its GPUs by resource. What unmanaged pods take is subtracted from `cpu_millis`,
     `memory_bytes` and `pod_slots`; in units by resource it is in `unmanaged_units`. `leaving` is
     the part taken by such pods that are on their way out. `limits` are the power limits of its
-    GPUs.
+    GPUs. `others` are its other resources, such as network devices, before any pod takes its part.
     """
 
     node: Node
@@ -69,6 +70,13 @@ class NodeView:
     state: Availability
     leaving: tuple[Requests, ...] = ()
     limits: PowerLimits = NO_LIMITS
+    others: Amounts = ()
+
+    @property
+    def others_left(self) -> Amounts:
+        """What unmanaged pods leave of its other resources."""
+        taken = self.unmanaged_units
+        return tuple((name, max(0, amount - taken.get(name, 0))) for name, amount in self.others)
 
     @property
     def cap_watts(self) -> int | None:

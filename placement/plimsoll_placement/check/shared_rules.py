@@ -58,6 +58,14 @@ def gpu_memory_suffices(node: Node, used: NodeUsage, held: NodeUsage) -> Iterato
         yield f"{one}, it can have {most}"
 
 
+def other_resources_suffice(node: Node, used: NodeUsage, held: NodeUsage) -> Iterator[str]:
+    """No other resource of a node, such as its network devices, is allocated twice."""
+    for name, amount in used.others.items():
+        has = dict(node.others).get(name, 0)
+        if amount > max(has, held.others.get(name, 0)):
+            yield f"{amount} of {name} taken of {has}"
+
+
 NodeRule = Callable[[Node, NodeUsage, NodeUsage], Iterator[str]]
 """What is wrong with a node, by what all jobs and what held jobs take of it."""
 
@@ -67,6 +75,7 @@ NODE_RULES: tuple[tuple[Rule, NodeRule], ...] = (
     (Rule.POD_SLOTS, pod_slots_suffice),
     (Rule.DEVICES, devices_suffice),
     (Rule.GPU_MEMORY, gpu_memory_suffices),
+    (Rule.OTHER_RESOURCES, other_resources_suffice),
 )
 
 

@@ -25,6 +25,7 @@ class NodeUsage:
     gpu_memory_bytes: int = 0
     most_gpu_memory_bytes: int = 0
     requested_millis: dict[GpuType, list[int]] = field(default_factory=dict[GpuType, list[int]])
+    others: dict[str, int] = field(default_factory=dict[str, int])
 
     def add(self, shape: Shape, gpu_type: GpuType) -> None:
         """Count one pod."""
@@ -34,6 +35,8 @@ class NodeUsage:
         self.draw_milli += shape.draw_milli
         self.gpu_memory_bytes += shape.gpu_memory_bytes
         self.most_gpu_memory_bytes = max(self.most_gpu_memory_bytes, shape.gpu_memory_bytes)
+        for name, amount in shape.others:
+            self.others[name] = self.others.get(name, 0) + amount
         if shape.gpu_milli:
             self.requested_millis.setdefault(gpu_type, []).append(shape.gpu_milli)
 

@@ -25,6 +25,7 @@ class Rule(StrEnum):
     POD_SLOTS = "PodSlots"
     DEVICES = "Devices"
     GPU_MEMORY = "GpuMemory"
+    OTHER_RESOURCES = "OtherResources"
     QUEUE_LIMIT = "QueueLimit"
     POWER_BUDGET = "PowerBudget"
 

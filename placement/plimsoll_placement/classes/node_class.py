@@ -59,7 +59,12 @@ class NodeClass:
             room = np.minimum(room, self.cpu // shape.cpu_millis)
         if shape.memory_bytes:
             room = np.minimum(room, self.memory // shape.memory_bytes)
-        return room
+        return np.minimum(room, self._others_room(shape)) if shape.others else room
+
+    def _others_room(self, shape: Shape) -> int:
+        """How many pods there are enough other resources for on each node, if all is free."""
+        has = dict(self.node.others)
+        return min(has.get(name, 0) // amount for name, amount in shape.others)
 
     @property
     def has_any_fraction(self) -> bool:
@@ -69,6 +74,8 @@ class NodeClass:
     def admits(self, role: Role) -> bool:
         """Whether pods of a role may run here, room aside."""
         eligible = bool(role.eligible >> int(self.rows[0]) & 1)
+        if role.shape.others and not self._others_room(role.shape):
+            return False
         return eligible and self.gpu_type in role.yields and bool(self.granted_milli(role.shape))
 
     def part(self, rows: frozenset[int]) -> "NodeClass":
@@ -92,6 +99,9 @@ def times(node_class: NodeClass, larger: Shape, shape: Shape) -> int:
     """How many pods of a shape fit in the place of one larger pod; 0 if not even one."""
     pairs = ((larger.cpu_millis, shape.cpu_millis), (larger.memory_bytes, shape.memory_bytes))
     most = [has // needs for has, needs in pairs if needs]
+    if shape.others:
+        others = dict(larger.others)
+        most += [others.get(name, 0) // amount for name, amount in shape.others]
     has, needs = node_class.granted_milli(larger) or 0, node_class.granted_milli(shape) or 0
     if node_class.has_any_fraction and needs < WHOLE_GPU_MILLI <= has:
         return min([has // WHOLE_GPU_MILLI * (WHOLE_GPU_MILLI // needs), *most])
@@ -100,5 +110,5 @@ def times(node_class: NodeClass, larger: Shape, shape: Shape) -> int:
 
 def largest_shapes(shapes: Iterable[Shape]) -> list[Shape]:
     """The shapes whose room is counted; of shapes that differ only in draw, one."""
-    alike = {(-s.gpu_milli, -s.cpu_millis, -s.memory_bytes): s for s in shapes}
+    alike = {(-s.gpu_milli, -s.cpu_millis, -s.memory_bytes, s.others): s for s in shapes}
     return [alike[size] for size in sorted(alike)[:MOST_SHAPES]]

@@ -96,12 +96,14 @@ def _coarse(ledger: Ledger, marks: Sequence[object], pinned: Sequence[Load]) -> 
 
 
 def by_power(problem: Problem) -> Alike:
-    """What decides whether something can run on a node: spot, and draw where that is limited."""
+    """What decides whether something can run on a node: spot, draw where limited, resources."""
     budgeted = frozenset(domain.name for domain in problem.power_domains)
+    asked = problem.asked_resources
 
     def alike(node: Node) -> tuple[object, ...]:
         domains = tuple(sorted(budgeted.intersection(node.power_domains)))
-        return node.spot, domains, node.busy_milliwatts if domains else 0
+        others = tuple(each for each in node.others if each[0] in asked) if asked else ()
+        return node.spot, domains, node.busy_milliwatts if domains else 0, others
 
     return alike
 

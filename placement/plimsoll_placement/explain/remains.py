@@ -45,6 +45,7 @@ def _node_left(ledger: Ledger, row: int, devices: tuple[Devices, ...]) -> Node:
         memory_bytes=int(ledger.memory[row]),
         pod_slots=int(ledger.slots[row]),
         gpu_memory_bytes=int(ledger.gpu_memory[row]),
+        others=ledger.others_left(row),
     )
 
 

@@ -88,6 +88,9 @@ class Departures:
             columns = table.columns
             fits = (left >= 0) & _may_yield(table, payable)
             fits &= self._has_rest(table.pool, request, columns[POSITION], columns)
+            for name, amount in request.role.shape.others:
+                free = self.ledger.other(name)[table.pool.rows[columns[POSITION]]]
+                fits &= free + table.others(name) >= request.pods * amount
             for found in _one_of_each_kind(table, np.flatnonzero(fits), left):
                 tenant = table.tenants[found]
                 yield Departure(request, tenant.row, (tenant,), tenant.loss, int(left[found]))
@@ -106,7 +109,12 @@ class Departures:
             there = np.zeros((len(pool.rows), COLUMNS), dtype=np.int64)
             np.add.at(there, columns[POSITION][usable], columns.T[usable])
             costs = _clearing_costs(table, usable)
-            costs[~self._has_rest(pool, request, np.arange(len(pool.rows)), there.T)] = np.inf
+            fits = self._has_rest(pool, request, np.arange(len(pool.rows)), there.T)
+            for name, amount in request.role.shape.others:
+                free = self.ledger.other(name)[pool.rows].copy()
+                np.add.at(free, columns[POSITION][usable], table.others(name)[usable])
+                fits &= free >= request.pods * amount
+            costs[~fits] = np.inf
             yield from _cheapest(table, request, costs, devices)
 
     def _has_rest(
@@ -114,7 +122,7 @@ class Departures:
     ) -> Bools:
         """Whether a request may be on nodes, and has CPU, memory and slots there without some.
 
-        `leaving`: the columns of what leaves each.
+        `leaving`: the columns of what leaves each. Other resources are looked at by the caller.
         """
         ledger, shape, pods = self.ledger, request.role.shape, request.pods
         rows = pool.rows[positions]

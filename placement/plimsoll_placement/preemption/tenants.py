@@ -89,6 +89,11 @@ class Table:
         self._by_position = np.argsort(at, kind="stable")
         self._begins = np.searchsorted(at[self._by_position], np.arange(len(self.pool.rows) + 1))
 
+    def others(self, resource: str) -> Ints:
+        """What each tenant takes of a resource other than GPUs, CPU and memory."""
+        amounts = (dict(each.role.shape.others).get(resource, 0) for each in self.tenants)
+        return np.array([*amounts], dtype=np.int64) * self.columns[PODS]
+
     def movable(self, is_movable: Callable[[Tenant], bool]) -> Bools:
         """Which tenants are movable, asked once for each kind."""
         if self._movable is None:

@@ -45,7 +45,8 @@ class Seated:
     @property
     def may_move(self) -> bool:
         """Whether another place would do: it is a single pod that stands for itself."""
-        return not (self.job.pinned or self.job.gang or self.role.pods_per_replica > 1)
+        is_bound = self.job.pinned or self.job.gang or self.role.pods_per_replica > 1
+        return not (is_bound or self.role.shape.others)
 
 
 @dataclass(slots=True)

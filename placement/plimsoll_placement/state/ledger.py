@@ -15,6 +15,7 @@ from plimsoll_placement.memory import Parts, changed_rows
 from plimsoll_placement.model import (
     NO_GPUS,
     WHOLE_GPU_MILLI,
+    Amounts,
     Assignment,
     Assignments,
     GpuType,
@@ -57,6 +58,8 @@ class Ledger:
             [n.gpu_memory_each_bytes for n in nodes], dtype=np.int64
         )
         self.slots: Ints = np.array([n.pod_slots for n in nodes], dtype=np.int64)
+        self._others: dict[str, Ints] = {}
+        """What is free of other resources, by name, once a pod has asked for them."""
         self.open = np.array([n.open and n.usable for n in nodes], dtype=np.bool_)
         self.spot = np.array([n.spot for n in nodes], dtype=np.bool_)
         self.device_pools: dict[GpuType, tuple[DevicePool, ...]] = device_pools(problem)
@@ -107,7 +110,8 @@ class Ledger:
     @property
     def is_within_limits(self) -> bool:
         """Whether nothing of a node, a queue or a power domain is held that it does not have."""
-        free = (self.cpu, self.memory, self.slots, self.gpu_memory, self.power.left)
+        others = self._others.values()
+        free = (self.cpu, self.memory, self.slots, self.gpu_memory, self.power.left, *others)
         return all(bool((each >= 0).all()) for each in free) and all(
             self.queue_used.get((queue.name, kind), 0) <= milli
             for queue in self.problem.queues
@@ -119,6 +123,10 @@ class Ledger:
         self.memory[row] += now.memory_bytes - was.memory_bytes
         self.slots[row] += now.pod_slots - was.pod_slots
         self.gpu_memory[row] += now.gpu_memory_bytes - was.gpu_memory_bytes
+        if self._others and was.others != now.others:
+            before, after = dict(was.others), dict(now.others)
+            for name, free in self._others.items():
+                free[row] += after.get(name, 0) - before.get(name, 0)
         self.open[row] = now.open and now.usable
         self.spot[row] = now.spot
         self._rooms.change(row)
@@ -191,12 +199,29 @@ class Ledger:
             room = np.minimum(room, self.memory[rows] // shape.memory_bytes)
         if shape.gpu_memory_bytes:
             room = np.minimum(room, self.gpu_memory_room(rows, shape))
+        for name, amount in shape.others:
+            room = np.minimum(room, self.other(name)[rows] // amount)
         return room
+
+    def other(self, resource: str) -> Ints:
+        """What is free on each node of a resource other than GPUs, CPU and memory."""
+        known = self._others.get(resource)
+        if known is None:
+            amounts = self.problem.amounts(resource)
+            known = self._others[resource] = np.array(amounts, dtype=np.int64)
+        return known
 
     def gpu_memory_room(self, rows: Ints, shape: Shape) -> Ints:
         """How many pods of a shape that says so have room in the GPUs' memory on some nodes."""
         needs = shape.gpu_memory_bytes
         return np.where(self.gpu_memory_each[rows] >= needs, self.gpu_memory[rows] // needs, 0)
+
+    def others_left(self, row: int) -> Amounts:
+        """What a node has left of other resources."""
+        return tuple(
+            (name, int(self._others[name][row]) if name in self._others else amount)
+            for name, amount in self.problem.nodes[row].others
+        )
 
     def queue_room(self, queue: QueueName, gpu_type: GpuType) -> int | None:
         """Milli-GPUs of a type that a queue and its ancestors may still take; None: no limit."""
@@ -374,6 +399,7 @@ class Ledger:
             and self.cpu[row] >= shape.cpu_millis
             and self.memory[row] >= shape.memory_bytes
             and (not shape.gpu_memory_bytes or self._gpu_memory_room_at(row, shape) >= 1)
+            and all(self.other(name)[row] >= amount for name, amount in shape.others)
             and self.power.room_of(row, shape) >= 1
         )
 
@@ -383,6 +409,8 @@ class Ledger:
         self.memory[row] -= count * shape.memory_bytes
         if shape.gpu_memory_bytes:
             self.gpu_memory[row] -= count * shape.gpu_memory_bytes
+        for name, amount in shape.others:
+            self.other(name)[row] -= count * amount
         self.power.draw(row, shape, count)
         self._rooms.change(row)
         self.numbers.clear()
@@ -406,6 +434,7 @@ class Ledger:
             rooms.append(int(self.memory[row]) // shape.memory_bytes)
         if shape.gpu_memory_bytes:
             rooms.append(self._gpu_memory_room_at(row, shape))
+        rooms += [int(self.other(name)[row]) // amount for name, amount in shape.others]
         return max(0, min(rooms))
 
     def _gpu_memory_room_at(self, row: int, shape: Shape) -> int:

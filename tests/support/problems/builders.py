@@ -6,6 +6,7 @@ from typing import TypedDict, Unpack
 
 from plimsoll_placement.model import (
     NO_GPUS,
+    Amounts,
     Assignment,
     Devices,
     DomainName,
@@ -54,6 +55,7 @@ class NodeFields(TypedDict, total=False):
     gpu_memory_bytes: int
     gpu_memory_each_bytes: int
     returnable: bool
+    others: Amounts
 
 
 class JobFields(TypedDict, total=False):
@@ -106,6 +108,7 @@ def a_role(  # noqa: PLR0913  # one keyword for each thing that a test may be ab
     gpu_milli: int = 1000,
     cpu_millis: int = 0,
     memory_bytes: int = 0,
+    others: Amounts = (),
     rates: Mapping[GpuType, int] | None = None,
     eligible: int = ANY_NODE,
     pods_per_replica: int = 1,
@@ -114,7 +117,7 @@ def a_role(  # noqa: PLR0913  # one keyword for each thing that a test may be ab
     asked = gpu_milli * pods_per_replica
     return Role(
         name=RoleName(name),
-        shape=Shape(gpu_milli, cpu_millis, memory_bytes),
+        shape=Shape(gpu_milli, cpu_millis, memory_bytes, others=others),
         counts=tuple(counts),
         yields={
             gpu_type: tuple(asked * count * percent // 100 for count in counts)

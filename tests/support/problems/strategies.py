@@ -9,6 +9,7 @@ from hypothesis.strategies import SearchStrategy
 from plimsoll_placement.model import Job, Role
 from plimsoll_placement.problem import Problem
 from support.problems.broken_rules import drawn_broken_problem
+from support.problems.other_resources import some_lost, with_other_resources
 from support.problems.random_problems import drawn_problem, random_problem
 
 sources = st.randoms(use_true_random=False)
@@ -17,14 +18,15 @@ sources = st.randoms(use_true_random=False)
 def problems(*, most_nodes: int = 8, most_jobs: int = 8) -> SearchStrategy[Problem]:
     """Half drawn choice by choice, which shrinks well; half by a seed, which varies more.
 
-    In half of both some gangs have several roles.
+    In half of both some gangs have several roles, and in a third pods ask for other resources.
     """
     nodes, jobs = st.integers(2, most_nodes), st.integers(0, most_jobs)
     companions = st.booleans()
     by_choice = st.builds(drawn_problem, sources, nodes=nodes, jobs=jobs, companions=companions)
     seeds = st.integers(0, 1_000_000)
     by_seed = st.builds(random_problem, seeds, nodes, jobs, companions=companions)
-    return st.one_of(by_choice, by_seed)
+    plain = st.one_of(by_choice, by_seed)
+    return st.one_of(plain, plain, st.builds(with_other_resources, sources, plain))
 
 
 def broken_problems(*, most_nodes: int = 8, most_jobs: int = 12) -> SearchStrategy[Problem]:
@@ -32,7 +34,9 @@ def broken_problems(*, most_nodes: int = 8, most_jobs: int = 12) -> SearchStrate
     nodes, jobs = st.integers(2, most_nodes), st.integers(1, most_jobs)
     rng = st.one_of(sources, st.builds(Random, st.integers(0, 1_000_000)))
     drawn = {"nodes": nodes, "jobs": jobs, "companions": st.booleans()}
-    return st.builds(drawn_broken_problem, rng, **drawn)
+    plain = st.builds(drawn_broken_problem, rng, **drawn)
+    asking = st.builds(with_other_resources, sources, plain)
+    return st.one_of(plain, plain, st.builds(some_lost, sources, asking))
 
 
 def shuffled(problem: Problem, rng: Random) -> Problem:

@@ -57,9 +57,17 @@ def node_claim(pool: GPUPool, template: NodeClaimTemplate, name: str) -> Manifes
             "expireAfter": template.spec.expire_after,
             **template.spec.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             "requirements": [*stated, *_added(pool, template)],
-            "resources": {"requests": {gpu_resource(pool): str(pool.spec.gpus_per_node)}},
+            "resources": {"requests": promised(pool)},
         },
     }
+
+
+def promised(pool: GPUPool) -> dict[str, str]:
+    """The GPUs of each node that is ordered, and the other resources that its pool says it has."""
+    terms = pool.spec.provisioning
+    others = {} if terms is None else terms.resources
+    gpus = {gpu_resource(pool): str(pool.spec.gpus_per_node)}
+    return gpus | {name: f"{amount:f}" for name, amount in sorted(others.items())}
 
 
 def _added(pool: GPUPool, template: NodeClaimTemplate) -> Iterator[Manifest]:

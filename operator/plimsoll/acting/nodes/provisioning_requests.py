@@ -10,14 +10,13 @@ from typing import Any, Final
 
 import msgspec
 
-from plimsoll.acting.nodes.node_claims import owner_reference
+from plimsoll.acting.nodes.node_claims import owner_reference, promised
 from plimsoll.api.gpu_pool import GPUPool
 from plimsoll.api.parts.provisioning.node_claim_template import NodeTaint
 from plimsoll.api.parts.provisioning.provisioning_request_template import (
     ProvisioningRequestTemplate,
 )
 from plimsoll.kube.http.resources import PROVISIONING_REQUESTS
-from plimsoll.observe.nodes.pool_templates import gpu_resource
 from plimsoll.observe.snapshot import NodeView
 from plimsoll.observe.views.pools import selects
 
@@ -51,7 +50,7 @@ def pod_template(
     It is called by what it says, so one of the same name will do as well.
     """
     owners = [owner_reference(pool)]
-    limits = {gpu_resource(pool): str(pool.spec.gpus_per_node)}
+    limits = promised(pool)
     spec: Manifest = {
         "nodeSelector": dict(sorted(pool.spec.node_selector.items())),
         "tolerations": [_toleration(taint) for taint in template.taints],

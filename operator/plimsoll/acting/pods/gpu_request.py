@@ -86,15 +86,7 @@ def needs_of(job: Job, placements: Iterable[PodPlacement]) -> list[Need]:
     placements = tuple(placements)
     roles = {each.role for each in placements}
     shapes = {role: pod_shape(template_of(job, role), 0, "Mixed") for role in roles}
-    return [
-        need(
-            each,
-            shapes[each.role].cpu_millis,
-            shapes[each.role].memory_bytes,
-            shared_weights(job, each.role),
-        )
-        for each in placements
-    ]
+    return [need(each, shapes[each.role], shared_weights(job, each.role)) for each in placements]
 
 
 def nodes_summary(placed: Sequence[Assignment]) -> str:

@@ -14,6 +14,7 @@ from plimsoll.observe.assumed.gpu_memory import shared_memory
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.labels import GPU_MEMORY
 from plimsoll.observe.snapshot import NodeView, PodView, Snapshot
+from plimsoll_placement.model import Shape
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
 
@@ -26,13 +27,12 @@ class Need:
     amounts: tuple[tuple[str, int], ...]
 
 
-def need(placement: PodPlacement, cpu_millis: int, memory_bytes: int, weights_bytes: int) -> Need:
+def need(placement: PodPlacement, shape: Shape, weights_bytes: int) -> Need:
     """What the pod in a place takes; `weights_bytes` of the memory of a GPU that it shares."""
     weights = [(GPU_MEMORY, weights_bytes)] if weights_bytes else []
     gpus = [(placement.gpu_resource, placement.gpu_units)] if placement.gpu_units else []
-    return Need(
-        placement.node, ((CPU, cpu_millis), (MEMORY, memory_bytes), (PODS, 1), *gpus, *weights)
-    )
+    plain = ((CPU, shape.cpu_millis), (MEMORY, shape.memory_bytes), (PODS, 1))
+    return Need(placement.node, (*plain, *gpus, *weights, *shape.others))
 
 
 def needs_of_pod(pod: PodView, node: str) -> Need:
@@ -106,4 +106,5 @@ def _free(node: NodeView) -> dict[str, int]:
     for offer in node.offers:
         taken = node.unmanaged_units.get(offer.resource, 0)
         free[offer.resource] = offer.count * offer.units_per_device - taken
+    free.update(node.others_left)
     return free

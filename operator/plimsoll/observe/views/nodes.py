@@ -8,11 +8,12 @@ from typing import Final
 from plimsoll.api.values.quantities import millis, units
 from plimsoll.kube.objects.objects import Node, Quantities
 from plimsoll.observe.eligibility.requests import Requests
-from plimsoll.observe.nodes.gpus import Offer, gpu_offers
+from plimsoll.observe.nodes.gpus import Offer, gpu_offers, is_gpu_resource
 from plimsoll.observe.nodes.notices import Availability
 from plimsoll.observe.nodes.power_limits import power_limits
 from plimsoll.observe.readable import readable
 from plimsoll.observe.snapshot import NodeView
+from plimsoll_placement.model import Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Taken:
 
 
 NOTHING: Final = Taken()
+_COUNTED: Final = ("cpu", "memory", "pods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,20 @@ class NodeOffer:
     cpu_millis: int
     memory_bytes: int
     pod_slots: int
+    others: Amounts = ()
 
 
 def node_offer(node: Node) -> NodeOffer:
     """What a node has to give before any pod takes its part."""
     allocatable = node.status.allocatable or node.status.capacity
-    amounts = (_amount(allocatable, name) for name in ("cpu", "memory", "pods"))
-    return NodeOffer(gpu_offers(node), *amounts)
+    cpu, memory, pods = (_amount(allocatable, name) for name in _COUNTED)
+    others = (
+        (name, units(str(quantity)))
+        for name, quantity in sorted(allocatable.items())
+        if name not in _COUNTED and not is_gpu_resource(name)
+    )
+    found = tuple((name, amount) for name, amount in others if amount > 0)
+    return NodeOffer(gpu_offers(node), cpu, memory, pods, found)
 
 
 class NodeOffers:
@@ -77,7 +86,8 @@ def node_view(node: Node, whole: NodeOffer, taken: Taken, state: Availability) -
             devices[resource] += count
     leaving = tuple(taken.leaving)
     limits = power_limits(node)
-    return NodeView(node, whole.offers, cpu, memory, slots, devices, state, leaving, limits)
+    room = (cpu, memory, slots, devices)
+    return NodeView(node, whole.offers, *room, state, leaving, limits, whole.others)
 
 
 def _amount(quantities: Quantities, name: str) -> int:

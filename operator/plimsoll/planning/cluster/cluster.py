@@ -167,6 +167,7 @@ def _node(
         gpu_memory_bytes=max(0, memory.total_bytes - view.unmanaged_units.get(GPU_MEMORY, 0)),
         gpu_memory_each_bytes=memory.each_bytes,
         returnable=spec is not None and spec.provisioning is not None,
+        others=view.others_left,
     )
 
 

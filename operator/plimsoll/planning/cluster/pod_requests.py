@@ -1,9 +1,12 @@
 """Pods' requests, by their template."""
 
+from dataclasses import replace
+
 from plimsoll.api.parts import gang_roles
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.observe.eligibility.placement_spec import placement_spec
 from plimsoll.observe.eligibility.requests import effective_requests
+from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.planning.cluster.power_model import Utilization, draw_milli
 from plimsoll_placement.model import RoleName, Shape
 
@@ -15,4 +18,6 @@ def pod_shape(template: PodTemplate, gpu_milli: int, utilization: Utilization) -
     """One pod's requests on its node."""
     requests = effective_requests(placement_spec(template))
     draws = draw_milli(gpu_milli, utilization)
-    return Shape(gpu_milli, requests.cpu_millis, requests.memory_bytes, draws)
+    others = ((name, n) for name, n in requests.others.items() if not is_gpu_resource(name))
+    shape = Shape(gpu_milli, requests.cpu_millis, requests.memory_bytes, draws)
+    return replace(shape, others=tuple(sorted(others))) if requests.others else shape

@@ -1,17 +1,19 @@
 """Let jobs stay on nodes that have less room by now than their pods hold.
 
 A node's allocatable CPU, memory or pods can shrink while pods run there, as when more is reserved
-for the system. Kubernetes lets the pods run on, and so do plans: such a node counts as if it had
-just what they hold, and takes nothing new. Pods that are not bound there do not count, since
-kube-scheduler would refuse them.
+for the system, and its network devices are gone while their plugin restarts. Kubernetes lets the
+pods run on, and so do plans: such a node counts as if it had just what they hold, and takes nothing
+new. Pods that are not bound there do not count, since kube-scheduler would refuse them. Of GPUs see
+`observe/views/silent_gpus.py`.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from plimsoll.observe.eligibility.requests import Requests
+from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.snapshot import JobView, NodeView, PodView, Snapshot
 from plimsoll.planning.cluster.overhead import ByNode, Overheads
 from plimsoll.planning.faults import Guard, unguarded
@@ -24,6 +26,7 @@ class _Held:
     cpu_millis: int = 0
     memory_bytes: int = 0
     pods: int = 0
+    others: Counter[str] = field(default_factory=Counter[str])
 
 
 class ShrunkNodes:
@@ -68,10 +71,12 @@ def _less(before: Sequence[NodeView], now: Sequence[NodeView]) -> set[str]:
 
 
 def _is_less(was: NodeView, now: NodeView) -> bool:
+    others = dict(now.others_left)
     return (
         now.cpu_millis < was.cpu_millis
         or now.memory_bytes < was.memory_bytes
         or now.pod_slots < was.pod_slots
+        or any(others.get(name, 0) < amount for name, amount in was.others_left)
     )
 
 
@@ -104,16 +109,22 @@ def _add(held: _Held, pod: Requests, template: Requests) -> None:
     held.cpu_millis += min(pod.cpu_millis, template.cpu_millis)
     held.memory_bytes += min(pod.memory_bytes, template.memory_bytes)
     held.pods += 1
+    for name, amount in template.others.items():
+        if not is_gpu_resource(name):
+            held.others[name] += min(amount, pod.others.get(name, 0))
 
 
 def _with_room(node: NodeView, held: _Held) -> NodeView:
     """The node with room for what is held; the same object if it has enough."""
-    room = (
-        max(node.cpu_millis, held.cpu_millis),
-        max(node.memory_bytes, held.memory_bytes),
-        max(node.pod_slots, held.pods),
+    others = dict(node.others)
+    for name, amount in held.others.items():
+        taken = amount + node.unmanaged_units.get(name, 0)
+        others[name] = max(others.get(name, 0), taken)
+    roomy = replace(
+        node,
+        cpu_millis=max(node.cpu_millis, held.cpu_millis),
+        memory_bytes=max(node.memory_bytes, held.memory_bytes),
+        pod_slots=max(node.pod_slots, held.pods),
+        others=tuple(sorted(others.items())),
     )
-    if room == (node.cpu_millis, node.memory_bytes, node.pod_slots):
-        return node
-    cpu, memory, slots = room
-    return replace(node, cpu_millis=cpu, memory_bytes=memory, pod_slots=slots)
+    return node if roomy == node else roomy

@@ -1,5 +1,6 @@
 """The nodes that pools could have: those that are on their way, and those that could be bought."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ _OF_ONE_NODE: Final = frozenset({"kubernetes.io/hostname"})
 _MANY_PODS: Final = 110
 _UNKNOWN_CPU: Final = "1000000"
 _UNKNOWN_MEMORY: Final = "1Pi"
+_STORAGE: Final = "ephemeral-storage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,9 @@ def _view(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> NodeView:
     # Those that are there may have fewer than was promised.
     gpus = min(promised, max((offer.count for offer in offers), default=promised))
     cpu, memory = _amounts(pool, terms, snapshot, present)
-    amounts = {resource: str(gpus), "cpu": cpu, "memory": memory, "pods": str(_MANY_PODS)}
+    others = {name: str(n) for name, n in _others(pool, terms, snapshot).items()}
+    plain = {"cpu": cpu, "memory": memory, "pods": str(_MANY_PODS)}
+    amounts = {_STORAGE: _UNKNOWN_MEMORY, **others, resource: str(gpus), **plain}
     node = Node(
         metadata=NodeMeta(labels=_labels(pool, present)),
         spec=NodeSpec(taints=future_taints(pool)),
@@ -225,6 +229,20 @@ def _amounts(
     if wholes and memory is None:
         memory = Decimal(min(each.memory_bytes for each in wholes))
     return str(cpu or _UNKNOWN_CPU), str(memory or _UNKNOWN_MEMORY)
+
+
+def _others(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> Mapping[str, Decimal | int]:
+    """The other resources of a node to come: as stated, or as bought ones have that are there.
+
+    Others of the pool's nodes show nothing: a cloud attaches some devices only where they are asked
+    for, and a node without them would be bought again and again.
+    """
+    found = Counter[str]()
+    for order in snapshot.orders:
+        node = snapshot.node_by_name.get(order.node)
+        if order.pool == pool.metadata.name and order.arrived and node is not None:
+            found |= Counter(dict(node.others))
+    return {**found, **terms.resources}
 
 
 def _labels(pool: GPUPool, present: Sequence[NodeView]) -> Labels:

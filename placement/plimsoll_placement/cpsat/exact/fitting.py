@@ -19,6 +19,7 @@ class _Demand:
     slots: Sum = field(default_factory=Sum)
     gpu_memory_bytes: Sum = field(default_factory=Sum)
     gpus: dict[GpuType, dict[int, Sum]] = field(default_factory=dict[GpuType, dict[int, Sum]])
+    others: dict[str, Sum] = field(default_factory=dict[str, Sum])
 
     def add(self, shape: Shape, gpu_type: GpuType, count: Terms) -> None:
         terms = list(count)
@@ -26,6 +27,8 @@ class _Demand:
         self.memory_bytes.add(terms, shape.memory_bytes)
         self.slots.add(terms)
         self.gpu_memory_bytes.add(terms, shape.gpu_memory_bytes)
+        for name, amount in shape.others:
+            self.others.setdefault(name, Sum()).add(terms, amount)
         if shape.gpu_milli:
             self.gpus.setdefault(gpu_type, {}).setdefault(shape.gpu_milli, Sum()).add(terms)
 
@@ -47,6 +50,8 @@ def nodes_suffice(variables: Variables) -> None:
         no_more_than(variables.model, demand.memory_bytes, max(0, rest.memory_bytes))
         no_more_than(variables.model, demand.slots, max(0, rest.slots))
         no_more_than(variables.model, demand.gpu_memory_bytes, max(0, rest.gpu_memory_bytes))
+        for name, amount in demand.others.items():
+            no_more_than(variables.model, amount, max(0, rest.others.get(name, 0)))
         for gpu_type, requested in demand.gpus.items():
             job_classes = [
                 devices for devices in nodes[row].devices if devices.gpu_type == gpu_type

@@ -46,6 +46,7 @@ def _room(remains: Remains, row: int, shape: Shape) -> int:
         each = remains.scope.problem.nodes[row].gpu_memory_each_bytes
         rooms.append(rest.gpu_memory_bytes // shape.gpu_memory_bytes)
         rooms.append(rest.slots if each >= shape.gpu_memory_bytes else 0)
+    rooms += [rest.others.get(name, 0) // amount for name, amount in shape.others]
     return min(rooms)
 
 

@@ -64,6 +64,7 @@ class Rest:
     slots: int
     gpu_memory_bytes: int
     requested_millis: dict[GpuType, list[int]]
+    others: dict[str, int]
 
 
 class Remains:
@@ -83,9 +84,8 @@ class Remains:
         """What is left of a node; negative where what is pinned is more than it has."""
         if row not in self.rests:
             node = self.scope.problem.nodes[row]
-            self.rests[row] = Rest(
-                node.cpu_millis, node.memory_bytes, node.pod_slots, node.gpu_memory_bytes, {}
-            )
+            amounts = (node.cpu_millis, node.memory_bytes, node.pod_slots, node.gpu_memory_bytes)
+            self.rests[row] = Rest(*amounts, {}, dict(node.others))
         return self.rests[row]
 
     def power_left(self) -> dict[DomainName, int]:
@@ -125,6 +125,8 @@ class Remains:
             rest.memory_bytes -= shape.memory_bytes
             rest.slots -= 1
             rest.gpu_memory_bytes -= shape.gpu_memory_bytes
+            for name, amount in shape.others:
+                rest.others[name] = rest.others.get(name, 0) - amount
             if shape.gpu_milli:
                 rest.requested_millis.setdefault(assignment.gpu_type, []).append(shape.gpu_milli)
             for domain in node.power_domains:

@@ -17,11 +17,13 @@ from plimsoll_placement.explain.shortage.amounts import (
     gpus_of,
     listed,
     memory,
+    other,
     power,
 )
 from plimsoll_placement.model import (
     NO_GPUS,
     WHOLE_GPU_MILLI,
+    Amounts,
     Devices,
     DomainName,
     GpuType,
@@ -118,12 +120,13 @@ class FreeGpus:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """CPU, memory, pod slots and memory of shared GPUs of one node."""
+    """CPU, memory, pod slots, memory of shared GPUs and other resources of one node."""
 
     cpu_millis: int
     memory_bytes: int
     pod_slots: int
     gpu_memory_bytes: int = 0
+    others: Amounts = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ class FreeResources:
             memory_bytes=node.memory_bytes + more.memory_bytes,
             pod_slots=node.pod_slots + more.pod_slots,
             gpu_memory_bytes=node.gpu_memory_bytes + more.gpu_memory_bytes,
+            others=tuple(sorted((Counter(dict(node.others)) + Counter(dict(more.others))).items())),
         )
 
     def sentence(self) -> str:
@@ -155,6 +159,10 @@ class FreeResources:
             gpu_memory: sum(room.gpu_memory_bytes for room in rooms),
         }
         parts = [written(amount) for written, amount in amounts.items() if amount]
+        others = Counter[str]()
+        for room in rooms:
+            others.update(dict(room.others))
+        parts += [other(name, amount) for name, amount in sorted(others.items())]
         return f"free {listed(parts)}{_on(dict(self.on_nodes))}"
 
 
@@ -199,6 +207,7 @@ class NewNodes:
         if not parts:
             parts += [cpu(node.cpu_millis)] if node.cpu_millis else []
             parts += [memory(node.memory_bytes)] if node.memory_bytes else []
+        parts += [other(name, amount) for name, amount in node.others]
         having = f" with {listed(parts)}" if parts else ""
         each = " each" if having and self.count > 1 else ""
         return f"add {counted(self.count, 'node')}{having}{each}"

@@ -115,7 +115,8 @@ def last_resorts(stuck: Stuck) -> list[Ladder]:
     devices = [Devices(ask.gpu_type, (WHOLE_GPU_MILLI,) * whole)] if whole else []
     if part:
         devices = [Devices(ask.gpu_type, (part,), part)]
-    node = Node(NodeName("new"), tuple(devices), shape.cpu_millis, shape.memory_bytes, pod_slots=1)
+    amounts = shape.cpu_millis, shape.memory_bytes, 1
+    node = Node(NodeName("new"), tuple(devices), *amounts, others=shape.others)
     return [*remedies(stuck), (NewNodes(node, ask.role, ask.pods),)]
 
 
@@ -232,6 +233,11 @@ def _headroom(ledger: Ledger, row: int, shape: Shape, pods: int) -> Headroom:
         max(0, pods * shape.memory_bytes - int(ledger.memory[row])),
         max(0, pods - int(ledger.slots[row])),
         max(0, pods * shape.gpu_memory_bytes - int(ledger.gpu_memory[row])),
+        tuple(
+            (name, lacking)
+            for name, amount in shape.others
+            if (lacking := pods * amount - int(ledger.other(name)[row])) > 0
+        ),
     )
 
 
@@ -240,7 +246,9 @@ def _weight(missing: Headroom, shape: Shape) -> int:
     cpu = 1000 * missing.cpu_millis // max(shape.cpu_millis, 1)
     memory = 1000 * missing.memory_bytes // max(shape.memory_bytes, 1)
     gpu_memory = 1000 * missing.gpu_memory_bytes // max(shape.gpu_memory_bytes, 1)
-    return cpu + memory + gpu_memory + 1000 * missing.pod_slots
+    needs = dict(shape.others)
+    others = sum(1000 * amount // needs[name] for name, amount in missing.others)
+    return cpu + memory + gpu_memory + others + 1000 * missing.pod_slots
 
 
 def _reopening(stuck: Stuck) -> Ladder:

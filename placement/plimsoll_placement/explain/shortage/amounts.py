@@ -5,6 +5,7 @@ from plimsoll_placement.model import GpuType
 MILLIWATTS_PER_WATT = 1000
 WATTS_PER_KILOWATT = 1000
 BYTES_PER_GIB = 1 << 30
+_IN_BYTES = ("ephemeral-storage", "hugepages-")
 
 
 def gpus(milli: int) -> str:
@@ -38,6 +39,12 @@ def memory(size_bytes: int) -> str:
 def gpu_memory(size_bytes: int) -> str:
     """Bytes of a GPU's memory as GiB."""
     return f"{memory(size_bytes)} of GPU memory"
+
+
+def other(resource: str, amount: int) -> str:
+    """An amount of another resource: of storage, in bytes, as GiB; of devices, how many."""
+    is_storage = resource.startswith(_IN_BYTES)
+    return f"{memory(amount)} of {resource}" if is_storage else f"{amount} × {resource}"
 
 
 def counted(count: int, noun: str) -> str:

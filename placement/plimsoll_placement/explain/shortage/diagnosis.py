@@ -187,6 +187,10 @@ def _by_others(case: _Case, at: NodeIndex, plain: Shortage) -> Shortage:
             )
         ),
         pods=int(at.room.sum()),
+        others=tuple(
+            (name, max(0, int(case.ledger.other(name)[rows].max(initial=0))))
+            for name, _ in case.ask.shape.others
+        ),
     )
     return replace(plain, reason=Reason.INSUFFICIENT_RESOURCES, bound=bound, others=others)
 

@@ -9,6 +9,7 @@ from plimsoll_placement.explain.shortage.amounts import (
     gpus_of,
     listed,
     memory,
+    other,
     power,
 )
 from plimsoll_placement.explain.shortage.shortage import Ask, Reason, Shortage
@@ -52,7 +53,8 @@ def _other_parts(shape: Shape) -> list[str]:
     """What a pod takes besides GPUs."""
     parts = [cpu(shape.cpu_millis)] if shape.cpu_millis else []
     parts += [memory(shape.memory_bytes)] if shape.memory_bytes else []
-    return parts + ([gpu_memory(shape.gpu_memory_bytes)] if shape.gpu_memory_bytes else [])
+    parts += [gpu_memory(shape.gpu_memory_bytes)] if shape.gpu_memory_bytes else []
+    return parts + [other(name, amount) for name, amount in shape.others]
 
 
 def _is_part(ask: Ask) -> bool:
@@ -173,10 +175,13 @@ def _others_left(shortage: Shortage) -> str:
         free.append(memory(others.memory_bytes))
     if others.gpu_memory_bytes < shape.gpu_memory_bytes:
         free.append(gpu_memory(max(0, others.gpu_memory_bytes)))
+    needed = dict(shape.others)
+    free += [other(name, amount) for name, amount in others.others if amount < needed[name]]
     if free:
         where = "nodes with such GPUs free" if shape.gpu_milli else "nodes that it may use"
         return f"{where} have at most {listed(free)} left"
     beside = ", memory of GPUs" if shape.gpu_memory_bytes else ""
+    beside += "".join(f", {name}" for name in needed)
     all_of_it = f"CPU, memory{beside} and pod slots"
     return f"there are {all_of_it} for {others.pods} of {shortage.ask.pods} pods"
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from plimsoll_placement.model import DomainName, GpuType, QueueName, RoleName, Shape
+from plimsoll_placement.model import Amounts, DomainName, GpuType, QueueName, RoleName, Shape
 
 
 class Reason(StrEnum):
@@ -79,13 +79,15 @@ class QueueRoom:
 class OtherRoom:
     """The most CPU and memory free on a node with room on its devices; the pods that fit in all.
 
-    `gpu_memory_bytes` is the most that one pod could have of its shared GPUs' memory.
+    `gpu_memory_bytes` is the most that one pod could have of its shared GPUs' memory, `others` the
+    most that is free of other resources that are asked for.
     """
 
     cpu_millis: int
     memory_bytes: int
     gpu_memory_bytes: int
     pods: int
+    others: Amounts = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,13 @@ def test_gpus_of_amd_are_asked_for_by_their_own_name() -> None:
     assert made["spec"]["resources"] == {"requests": {"amd.com/gpu": "8"}}
 
 
+def test_other_resources_of_the_pools_nodes_are_asked_for() -> None:
+    pool = a_growing_pool()
+    pool["spec"]["provisioning"]["resources"] = {"vpc.amazonaws.com/efa": 32}
+    requests = {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32"}
+    assert claim(pool)["spec"]["resources"] == {"requests": requests}
+
+
 def test_what_the_provider_decides_is_required_and_other_labels_are_set() -> None:
     pool = a_growing_pool(capacityType="Spot")
     pool["spec"]["nodeSelector"] |= {INSTANCE_TYPE: "p5.48xlarge"}

@@ -97,3 +97,16 @@ def test_the_nodes_that_lack_something_are_named() -> None:
     occupancy = cluster()
     occupancy.take_all([gpus("a", 2)])
     assert occupancy.crowded([gpus("b", 4), gpus("a", 2), gpus("a", 1)]) == ["a"]
+
+
+def test_what_a_node_has_besides_gpus_is_promised_once() -> None:
+    hca, node = "rdma/hca", fake_node("a", resources={"rdma/hca": "4"})
+    job = at(a_training_job("job"), "a")
+    (pod,) = pods_of(job)
+    pod["spec"]["containers"][0]["resources"] = {"limits": {hca: "3"}}
+    other = {**a_gpu_pod("other", "a"), "spec": {**pod["spec"]}}
+    assert Occupancy(seen(node, job, pod)).free("a", hca) == 1
+    assert Occupancy(seen(node, other)).free("a", hca) == 1
+    occupancy = Occupancy(seen(node))
+    assert occupancy.take_all([Need("a", ((hca, 4),))])
+    assert not occupancy.take_all([Need("a", ((hca, 1),))])

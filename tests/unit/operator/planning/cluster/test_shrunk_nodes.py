@@ -134,3 +134,19 @@ def test_sidecars_that_were_added_stay_too() -> None:
         sidecar = {"name": "mesh", "resources": {"requests": {"cpu": "1"}}}
         pod["spec"]["containers"].append(sidecar)
     assert changed(planned(the_node(cpu="8"), ELSEWHERE, GANG, SERVICE, *pods)) == set()
+
+
+def test_network_devices_whose_plugin_restarts_stay_with_their_pods() -> None:
+    template = a_template({"rdma/hca": "2"})
+    gang = at(a_training_job("gang", template=template), "n-0")
+    pods = pods_of(gang)
+    for pod in pods:
+        pod["spec"]["containers"] = copy.deepcopy(template["spec"]["containers"])
+    builder = ProblemBuilder()
+    with_devices = fake_node("n-0", gpus=4, resources={"rdma/hca": "4"})
+    assert changed(planned(with_devices, gang, *pods, builder=builder)) == set()
+    new = a_training_job("new", template=template)
+    assert changed(planned(the_node(), gang, *pods, new, builder=builder)) == set()
+    elsewhere = fake_node("n-1", gpus=4, resources={"rdma/hca": "4"})
+    assert changed(planned(the_node(), elsewhere, gang, *pods, new, builder=builder)) == {"new"}
+    assert changed(planned(the_node(), elsewhere, gang)) == {"gang"}

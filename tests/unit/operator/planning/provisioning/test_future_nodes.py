@@ -173,3 +173,20 @@ def test_what_pools_say_how_to_order_may_not_be_had_in_a_cluster() -> None:
         assert unsold(seen(pool)) == frozenset()
         assert unsold(replace(seen(pool), **{way: False})) == {"h100"}
     assert unsold(replace(seen(a_growing_pool(sells=False)), can_order=False)) == frozenset()
+
+
+def test_other_resources_of_a_node_to_come_are_stated_or_as_of_one_that_was_bought() -> None:
+    efa = "vpc.amazonaws.com/efa"
+    pool, stated = a_growing_pool(), a_growing_pool()
+    stated["spec"]["provisioning"]["resources"] = {efa: 4, "ephemeral-storage": "2Ti"}
+    assert dict(first(seen(stated)).view.others) == {efa: 4, "ephemeral-storage": 2 << 40}
+    there = a_node_of("h100", "n", resources={efa: "32"})
+    assert efa not in dict(first(seen(pool, there)).view.others), "it was not bought"
+    bought = a_claim("h100-1", node="n", arrived=True)
+    assert dict(first(seen(pool, bought, there)).view.others)[efa] == 32
+    assert dict(first(seen(stated, bought, there)).view.others)[efa] == 4
+
+
+def test_the_storage_of_a_node_to_come_is_not_in_the_way() -> None:
+    others = dict(first(seen(a_growing_pool())).view.others)
+    assert others == {"ephemeral-storage": 1 << 50}
