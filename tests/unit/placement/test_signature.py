@@ -22,6 +22,7 @@ OTHER_SHAPES = [
     Shape(1000, memory_bytes=1),
     Shape(1000, draw_milli=500),
     Shape(1000, gpu_memory_bytes=1),
+    Shape(1000, others=(("rdma/hca", 1),)),
 ]
 OTHER_ROLE: Mapping[str, list[Any]] = {
     "name": ["another"],

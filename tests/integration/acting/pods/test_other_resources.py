@@ -1,0 +1,43 @@
+"""Pods that ask for network devices or storage are sent where kube-scheduler finds them free."""
+
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.manifest import Manifest
+from support.clusters.scene import Scene
+from support.clusters.workload_lives import adopted
+from support.objects.batch_jobs import a_batch_job
+from support.objects.job_manifests import a_template, a_training_job
+
+OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
+EFA = "vpc.amazonaws.com/efa"
+
+
+def asking(resources: Manifest) -> Manifest:
+    """A pod template with these limits, without which a device cannot be requested."""
+    template = a_template()
+    template["spec"]["containers"][0]["resources"] = {"limits": resources}
+    return template
+
+
+def test_workers_are_bound_where_there_are_enough_network_devices(scene: Scene) -> None:
+    scene.add_nodes(
+        fake_node("a", gpus=8, resources={EFA: "8"}),
+        fake_node("b", gpus=8),
+        fake_node("c", gpus=8, resources={EFA: "8"}),
+    )
+    job = a_training_job("train", workers=2, gpus=2, template=asking({EFA: "6"}))
+    scene.apply(job)
+    assert sorted(scene.running(job).nodes) == ["a", "c"]
+    said = {each["reason"] for each in scene.all_events(job)}
+    assert "NodeRefused" not in said
+    late = a_training_job("late", gpus=2, template=asking({EFA: "4"}))
+    scene.apply(late)
+    (event,) = scene.events(late, "InsufficientResources")
+    assert event["note"].endswith(f"nodes with such GPUs free have at most 2 × {EFA} left")
+
+
+def test_a_job_of_its_own_controller_that_asks_for_them_is_let_go(scene: Scene) -> None:
+    scene.add_nodes(fake_node("a", gpus=2, resources={EFA: "8"}))
+    job = a_batch_job()
+    container = job["spec"]["template"]["spec"]["containers"][0]
+    container["resources"]["limits"] |= {EFA: "4", "ephemeral-storage": "10Gi"}
+    assert set(scene.running(adopted(scene, job)).nodes) == {"a"}
