@@ -37,8 +37,8 @@ def its_pods(job: Manifest) -> list[Manifest]:
     return pods
 
 
-def the_node(**room: str) -> Manifest:
-    return fake_node("n-0", gpus=4, **{"cpu": "16", "memory": "64Gi", **room})
+def the_node(cpu: str = "16", memory: str = "64Gi") -> Manifest:
+    return fake_node("n-0", gpus=4, cpu=cpu, memory=memory)
 
 
 def planned(*manifests: Manifest, builder: ProblemBuilder | None = None) -> Plan:
