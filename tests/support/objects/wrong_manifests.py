@@ -713,6 +713,39 @@ CLUSTER: Final = (
         "must be a class that makes nodes",
     ),
     Wrong(
+        "CPUs of nodes to come among other resources",
+        gpu_pool,
+        {
+            "spec.gpuType": H100,
+            "spec.gpusPerNode": 8,
+            "spec.provisioning": {"max": 4, "resources": {"cpu": "4"}},
+        },
+        "spec.provisioning.resources",
+        "must name ephemeral-storage, hugepages-SIZE, or devices as DOMAIN/NAME",
+    ),
+    Wrong(
+        "GPUs of nodes to come among other resources",
+        gpu_pool,
+        {
+            "spec.gpuType": H100,
+            "spec.gpusPerNode": 8,
+            "spec.provisioning": {"max": 4, "resources": {"nvidia.com/gpu": "4"}},
+        },
+        "spec.provisioning.resources",
+        "must name ephemeral-storage, hugepages-SIZE, or devices as DOMAIN/NAME",
+    ),
+    Wrong(
+        "a resource that no node can have",
+        gpu_pool,
+        {
+            "spec.gpuType": H100,
+            "spec.gpusPerNode": 8,
+            "spec.provisioning": {"max": 4, "resources": {"efa device": "4"}},
+        },
+        "spec.provisioning.resources",
+        "must name ephemeral-storage, hugepages-SIZE, or devices as DOMAIN/NAME",
+    ),
+    Wrong(
         "no power at all",
         power_domain,
         {"spec.budgetWatts": 0},
