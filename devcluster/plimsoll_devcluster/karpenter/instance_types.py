@@ -10,6 +10,7 @@ from plimsoll_devcluster.fake_nodes import CAPACITY_TYPE, ZONE
 from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
 
+NETWORK_DEVICE = "vpc.amazonaws.com/efa"
 ON_DEMAND = "on-demand"
 SPOT = "spot"
 SPOT_SHARES = {"zone-a": 0.4, "zone-b": 0.5, "zone-c": 0.6}
@@ -25,6 +26,7 @@ class InstanceType:
     cpu: str
     memory: str
     price: float
+    network_devices: int = 0
 
     def prices(self) -> dict[tuple[str, str], float]:
         """The price in each zone as each capacity type."""
@@ -33,7 +35,9 @@ class InstanceType:
         return {**on_demand, **spot}
 
 
-EIGHT_H100 = InstanceType("p5.48xlarge", H100, gpus=8, cpu="192", memory="2Ti", price=55.04)
+EIGHT_H100 = InstanceType(
+    "p5.48xlarge", H100, gpus=8, cpu="192", memory="2Ti", price=55.04, network_devices=32
+)
 EIGHT_A100 = InstanceType("p4de.24xlarge", A100, gpus=8, cpu="96", memory="1152Gi", price=27.45)
 ONE_L4 = InstanceType("g6.2xlarge", L4, gpus=1, cpu="8", memory="32Gi", price=0.9776)
 INSTANCE_TYPES = (EIGHT_H100, EIGHT_A100, ONE_L4)
@@ -53,6 +57,7 @@ def instance_types_file(instance_types: Sequence[InstanceType]) -> list[Manifest
                 "ephemeral-storage": "1Ti",
                 "pods": "110",
                 "nvidia.com/gpu": str(each.gpus),
+                **({NETWORK_DEVICE: str(each.network_devices)} if each.network_devices else {}),
             },
         }
         for each in instance_types

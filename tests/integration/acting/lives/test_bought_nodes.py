@@ -13,6 +13,7 @@ from plimsoll_devcluster.cluster import Cluster
 from plimsoll_devcluster.fake_nodes import CAPACITY_TYPE, NODES, fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.karpenter.instance_types import (
+    NETWORK_DEVICE,
     ON_DEMAND,
     ONE_L4,
     SPOT,
@@ -27,6 +28,7 @@ from support.objects.bought_nodes import LABEL
 from support.objects.job_manifests import (
     a_policy,
     a_priority_class,
+    a_template,
     a_training_job,
     an_inference_job,
     without_speeds,
@@ -120,6 +122,26 @@ def test_a_gang_that_names_no_type_gets_nodes_of_one_of_which_there_is_none(
     scene.apply(a_pool_of("h100"), gang)
     assert len({*scene.running(gang).nodes}) == 2
     assert orders(scene.api) == ["h100-1", "h100-2"]
+
+
+@pytest.mark.slow
+def test_nodes_are_bought_with_the_network_devices_that_their_pool_promises(
+    scene: Scene, claims: NodeClaims
+) -> None:
+    """A pool that promises none may have some: nobody knows before its nodes are there."""
+    del claims
+    template = a_template()
+    limits = {NETWORK_DEVICE: "32"}
+    template["spec"]["containers"][0]["resources"] = {"limits": limits}
+    gang = a_training_job("gang", workers=2, gpus=8, template=template)
+    scene.apply(a_pool_of("silent", price="1"), gang)
+    scene.until(gang, reason="CannotFit")
+    scene.apply(a_pool_of("wired", price="2", resources=limits))
+    running = scene.running(gang)
+    assert labels_of(scene, running.nodes, LABEL) == ["wired", "wired"]
+    assert orders(scene.api) == ["wired-1", "wired-2"]
+    (order, _) = scene.api.items(NODE_CLAIMS)
+    assert order["spec"]["resources"]["requests"] == {"nvidia.com/gpu": "8", **limits}
 
 
 @pytest.mark.slow
