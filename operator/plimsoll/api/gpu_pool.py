@@ -29,9 +29,9 @@ from plimsoll.api.values.scalars import (
 )
 
 NodeLabels = Annotated[dict[str, str], Field(min_length=1, max_length=32)]
-OtherResources = Annotated[dict[str, PositiveQuantity], Field(max_length=16)]
 
 MAX_TOPOLOGY_KEYS: Final = 8
+MOST_RESOURCES: Final = 16
 MOST_NOTICED_NODES: Final = 1024
 MOST_ORDERED: Final = 256
 _PLACES: Final = [*range(MAX_TOPOLOGY_KEYS)]
@@ -58,12 +58,20 @@ _ORDERED_ONE_WAY: Final = Rule(
 _OTHER_RESOURCE: Final = (
     r"^(ephemeral-storage|hugepages-[0-9A-Za-z]{1,16}|[0-9a-z.-]{1,253}/[0-9A-Za-z._-]{1,63})$"
 )
-_GPU_RESOURCE: Final = r"^(nvidia[.]com/(gpu|mig-)|amd[.]com/gpu)"
+_NO_DEVICE: Final = (
+    r"^(nvidia[.]com/(gpu([.]shared)?|mig-.*)|amd[.]com/(gpu|[^_]*px_nps.*)|kubernetes[.]io/.*)$"
+)
 _RESOURCES_ARE_OTHERS: Final = Rule(
     "!has(self.resources) || self.resources.all(name,"
-    f" name.matches('{_OTHER_RESOURCE}') && !name.matches('{_GPU_RESOURCE}'))",
+    f" name.matches('{_OTHER_RESOURCE}') && !name.matches('{_NO_DEVICE}'))",
     "must name ephemeral-storage, hugepages-SIZE, or devices as DOMAIN/NAME: correct the name;"
     " cpu and memory have fields of their own, and GPUs are in gpusPerNode",
+    ".resources",
+)
+_DEVICES_ARE_WHOLE: Final = Rule(
+    "!has(self.resources) || self.resources.all(name, !name.contains('/') ||"
+    " quantity(string(self.resources[name])).isInteger())",
+    "must count devices in whole numbers: round the amount",
     ".resources",
 )
 _ONLY_SPOT_ENDS: Final = Rule(
@@ -98,7 +106,7 @@ _ASKED_FOR_KNOWN: Final = Rule(
 
 
 def _is_other_resource(name: str) -> bool:
-    return bool(re.match(_OTHER_RESOURCE, name)) and not re.match(_GPU_RESOURCE, name)
+    return bool(re.fullmatch(_OTHER_RESOURCE, name)) and not re.fullmatch(_NO_DEVICE, name)
 
 
 class GPUPower(ApiModel):
@@ -139,7 +147,9 @@ class TopologyKey(ApiModel):
 class Provisioning(ApiModel):
     """How nodes of the pool are bought for jobs that wait, and given back."""
 
-    model_config = cel_rules(_NODES_RISE, _ORDERED_ONE_WAY, _RESOURCES_ARE_OTHERS)
+    model_config = cel_rules(
+        _NODES_RISE, _ORDERED_ONE_WAY, _RESOURCES_ARE_OTHERS, _DEVICES_ARE_WHOLE
+    )
 
     min: Count = 0
     """Fewest nodes: those missing are bought at once, and those left are kept though idle."""
@@ -166,15 +176,20 @@ class Provisioning(ApiModel):
     smallest node."""
     memory: PositiveQuantity | None = None
     """Memory of a future node that pods can have, such as `960Gi`, likewise."""
-    resources: OtherResources = Field(default_factory=dict[str, Decimal])
-    """Other resources of a future node, such as `vpc.amazonaws.com/efa: 4`, for which its order
-    asks. Default: what nodes that were bought for the pool have, while there are any."""
+    resources: Annotated[dict[str, PositiveQuantity], Field(max_length=MOST_RESOURCES)] = Field(
+        default_factory=dict[str, Decimal]
+    )
+    """Other resources of a future node that pods can have, such as `vpc.amazonaws.com/efa: 4`,
+    until one has been seen; its order requests them. Without it no devices are counted on, and any
+    amount of `ephemeral-storage`."""
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
         _NODES_RISE.require(holds=self.min <= self.max)
         _ORDERED_ONE_WAY.require(holds=None in (self.node_claim, self.provisioning_request))
         _RESOURCES_ARE_OTHERS.require(holds=all(map(_is_other_resource, self.resources)))
+        devices = (amount for name, amount in self.resources.items() if "/" in name)
+        _DEVICES_ARE_WHOLE.require(holds=all(amount == int(amount) for amount in devices))
         return self
 
 
@@ -285,6 +300,10 @@ class ProvisioningStatus(ApiModel):
     """CPUs that pods can have of a node that was bought, as seen while one was idle."""
     memory: Quantity | None = None
     """Memory that they can have of it, in bytes."""
+    resources: Annotated[dict[str, PositiveQuantity], Field(max_length=MOST_RESOURCES)] = Field(
+        default_factory=dict[str, Decimal]
+    )
+    """Other resources that they can have of it."""
     dollars_per_hour: Quantity = Decimal(0)
     """What nodes that were bought and ordered cost an hour, in the currency of the prices."""
     price_per_gpu_hour: Quantity | None = None

@@ -73,7 +73,8 @@ class CurrentPlan:
         self.changes = self.plan.changes
         # Not the fresh one: changes since the plan input was made are planned for in the next turn.
         self.before = result.problem if snapshot.advises else settled(result)
-        self.settled = self.before
+        # What has changed since must be planned next, though it may change back before that.
+        self.settled = None if fresh.changed else self.before
         batches_stay = not any(
             job.training is not None and may_restart_for_batch(job.training)
             for job in snapshot.present

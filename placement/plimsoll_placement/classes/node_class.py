@@ -1,6 +1,6 @@
 """A node class: like nodes, what is free on each, and how many pods of a shape have room."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +27,8 @@ class NodeClass:
     """Like nodes, by their positions in `Problem.nodes`, and what is free on each.
 
     `device_pool` has their devices as unmanaged pods leave them; `free_milli`, `cpu`, `memory` and
-    `slots` are by node, less what pinned jobs hold.
+    `slots` are by node, less what pinned jobs hold; `others` is the most that any of them has of
+    other resources.
     """
 
     node: Node
@@ -37,6 +38,7 @@ class NodeClass:
     cpu: Ints
     memory: Ints
     slots: Ints
+    others: Mapping[str, int]
 
     @property
     def gpu_type(self) -> GpuType:
@@ -62,9 +64,8 @@ class NodeClass:
         return np.minimum(room, self._others_room(shape)) if shape.others else room
 
     def _others_room(self, shape: Shape) -> int:
-        """How many pods there are enough other resources for on each node, if all is free."""
-        has = dict(self.node.others)
-        return min(has.get(name, 0) // amount for name, amount in shape.others)
+        """For how many pods some node has enough other resources, if all of them are free."""
+        return min(self.others.get(name, 0) // amount for name, amount in shape.others)
 
     @property
     def has_any_fraction(self) -> bool:
@@ -92,6 +93,7 @@ class NodeClass:
             self.cpu[keep],
             self.memory[keep],
             self.slots[keep],
+            self.others,
         )
 
 

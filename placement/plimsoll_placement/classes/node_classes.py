@@ -96,13 +96,14 @@ def _coarse(ledger: Ledger, marks: Sequence[object], pinned: Sequence[Load]) -> 
 
 
 def by_power(problem: Problem) -> Alike:
-    """What decides whether something can run on a node: spot, draw where limited, resources."""
+    """What decides whether something can run on a node: spot, resources, and limited draw."""
     budgeted = frozenset(domain.name for domain in problem.power_domains)
     asked = problem.asked_resources
 
     def alike(node: Node) -> tuple[object, ...]:
         domains = tuple(sorted(budgeted.intersection(node.power_domains)))
-        others = tuple(each for each in node.others if each[0] in asked) if asked else ()
+        # Told apart coarsely: amounts of storage may differ from node to node.
+        others = tuple((name, n.bit_length()) for name, n in node.others if name in asked)
         return node.spot, domains, node.busy_milliwatts if domains else 0, others
 
     return alike
@@ -135,7 +136,12 @@ def _node_class(
     held = np.array([_held(ledger, own, row, taken.get(row, ())) for row in rows]).reshape(-1, 4)
     free = np.stack([_supply(own), ledger.cpu[at], ledger.memory[at], ledger.slots[at]])
     left = np.maximum(free - held.T, 0)
-    return NodeClass(ledger.problem.nodes[rows[0]], own, at, left[0], left[1], left[2], left[3])
+    most = {
+        name: max(ledger.problem.amounts(name)[row] for row in rows)
+        for name in ledger.problem.asked_resources
+    }
+    free_milli, cpu, memory, slots = left
+    return NodeClass(ledger.problem.nodes[rows[0]], own, at, free_milli, cpu, memory, slots, most)
 
 
 def _held(

@@ -233,6 +233,7 @@ POOL = GPUPoolStatus(
         retry_time=NOW,
         cpu=Decimal("191.5"),
         memory=Decimal(2**41),
+        resources={"vpc.amazonaws.com/efa": Decimal(32), "ephemeral-storage": Decimal(2**40)},
         dollars_per_hour=Decimal("110.08"),
         price_per_gpu_hour=Decimal("6.88"),
         advised_nodes=3,

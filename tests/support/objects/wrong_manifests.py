@@ -746,6 +746,28 @@ CLUSTER: Final = (
         "must name ephemeral-storage, hugepages-SIZE, or devices as DOMAIN/NAME",
     ),
     Wrong(
+        "part of a network device",
+        gpu_pool,
+        {
+            "spec.gpuType": H100,
+            "spec.gpusPerNode": 8,
+            "spec.provisioning": {"max": 4, "resources": {"rdma/hca": "0.5"}},
+        },
+        "spec.provisioning.resources",
+        "must count devices in whole numbers",
+    ),
+    Wrong(
+        "a partition of a GPU among other resources",
+        gpu_pool,
+        {
+            "spec.gpuType": H100,
+            "spec.gpusPerNode": 8,
+            "spec.provisioning": {"max": 4, "resources": {"amd.com/cpx_nps4": "8"}},
+        },
+        "spec.provisioning.resources",
+        "must name ephemeral-storage, hugepages-SIZE, or devices as DOMAIN/NAME",
+    ),
+    Wrong(
         "no power at all",
         power_domain,
         {"spec.budgetWatts": 0},

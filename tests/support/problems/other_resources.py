@@ -11,7 +11,7 @@ from support.problems.random_clusters import chance
 RESOURCES = ("ephemeral-storage", "rdma/hca")
 
 
-def with_other_resources(rng: Random, problem: Problem) -> Problem:
+def with_other_resources(problem: Problem, rng: Random) -> Problem:
     """The problem with roles that ask for some, and nodes that have few, but all that is held."""
     jobs = tuple(
         replace(job, roles=tuple(_asking(rng, role) for role in job.roles)) for job in problem.jobs
@@ -24,7 +24,7 @@ def with_other_resources(rng: Random, problem: Problem) -> Problem:
     return replace(problem, nodes=tuple(nodes), jobs=jobs)
 
 
-def some_lost(rng: Random, problem: Problem) -> Problem:
+def some_lost(problem: Problem, rng: Random) -> Problem:
     """Some nodes have none of these resources any more, or less."""
 
     def less(node: Node) -> Node:

@@ -26,7 +26,7 @@ def problems(*, most_nodes: int = 8, most_jobs: int = 8) -> SearchStrategy[Probl
     seeds = st.integers(0, 1_000_000)
     by_seed = st.builds(random_problem, seeds, nodes, jobs, companions=companions)
     plain = st.one_of(by_choice, by_seed)
-    return st.one_of(plain, plain, st.builds(with_other_resources, sources, plain))
+    return st.one_of(plain, plain, st.builds(with_other_resources, plain, sources))
 
 
 def broken_problems(*, most_nodes: int = 8, most_jobs: int = 12) -> SearchStrategy[Problem]:
@@ -35,8 +35,8 @@ def broken_problems(*, most_nodes: int = 8, most_jobs: int = 12) -> SearchStrate
     rng = st.one_of(sources, st.builds(Random, st.integers(0, 1_000_000)))
     drawn = {"nodes": nodes, "jobs": jobs, "companions": st.booleans()}
     plain = st.builds(drawn_broken_problem, rng, **drawn)
-    asking = st.builds(with_other_resources, sources, plain)
-    return st.one_of(plain, plain, st.builds(some_lost, sources, asking))
+    asking = st.builds(with_other_resources, plain, sources)
+    return st.one_of(plain, plain, st.builds(some_lost, asking, sources))
 
 
 def shuffled(problem: Problem, rng: Random) -> Problem:

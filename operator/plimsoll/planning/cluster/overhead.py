@@ -5,7 +5,7 @@ count jobs by their templates; the overhead is subtracted from the nodes for as 
 exists. Unbound pods do not count, since kube-scheduler may refuse them.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,21 +15,25 @@ from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.eligibility.placement_spec import placement_spec
 from plimsoll.observe.eligibility.requests import Requests, effective_requests
+from plimsoll.observe.labels import GPU_MEMORY
+from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.snapshot import JobView, NodeView, PodView
 from plimsoll.planning.cluster.pod_requests import WORKER
 from plimsoll.planning.faults import Guard, unguarded
+from plimsoll_placement.model import Amounts
 
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """CPU and memory that a node's pods take beyond their templates."""
+    """CPU, memory and other resources that a node's pods take beyond their templates."""
 
     cpu_millis: int = 0
     memory_bytes: int = 0
+    others: Amounts = ()
 
     def __bool__(self) -> bool:
         """Whether there is any."""
-        return self.cpu_millis > 0 or self.memory_bytes > 0
+        return self.cpu_millis > 0 or self.memory_bytes > 0 or bool(self.others)
 
 
 ByNode = Mapping[str, Overhead]
@@ -42,7 +46,11 @@ def without(node: NodeView, overhead: ByNode) -> NodeView:
     if found is None:
         return node
     cpu, memory = node.cpu_millis - found.cpu_millis, node.memory_bytes - found.memory_bytes
-    return replace(node, cpu_millis=cpu, memory_bytes=memory)
+    if not found.others:
+        return replace(node, cpu_millis=cpu, memory_bytes=memory)
+    units = Counter(node.unmanaged_units)
+    units.update(dict(found.others))
+    return replace(node, cpu_millis=cpu, memory_bytes=memory, unmanaged_units=units)
 
 
 class Overheads:
@@ -58,6 +66,7 @@ class Overheads:
         templates, self._templates = self._templates, {}
         cpu: dict[str, int] = defaultdict(int)
         memory: dict[str, int] = defaultdict(int)
+        others: dict[str, Counter[str]] = defaultdict(Counter)
         for view in jobs:
             known = before.get(view.uid)
             if view.uid in templates:
@@ -70,7 +79,12 @@ class Overheads:
             for node, overhead in known[1]:
                 cpu[node] += overhead.cpu_millis
                 memory[node] += overhead.memory_bytes
-        return {node: Overhead(cpu[node], memory[node]) for node in cpu}
+                if overhead.others:
+                    others[node].update(dict(overhead.others))
+        return {
+            node: Overhead(cpu[node], memory[node], tuple(sorted(others[node].items())))
+            for node in cpu
+        }
 
     def _of_job(self, view: JobView) -> Iterator[tuple[str, Overhead]]:
         bound = [pod for pod in view.pods if pod.node and not pod.is_over]
@@ -107,4 +121,10 @@ def _beyond(pod: PodView, requested: Requests | None) -> Overhead:
         return Overhead()
     cpu = pod.requests.cpu_millis - requested.cpu_millis
     memory = pod.requests.memory_bytes - requested.memory_bytes
-    return Overhead(max(0, cpu), max(0, memory))
+    others = (
+        (name, amount - requested.others.get(name, 0))
+        for name, amount in sorted(pod.requests.others.items())
+        if name != GPU_MEMORY and not is_gpu_resource(name)
+    )
+    found = tuple(each for each in others if each[1] > 0)
+    return Overhead(max(0, cpu), max(0, memory), found)

@@ -8,7 +8,7 @@ new. Pods that are not bound there do not count, since kube-scheduler would refu
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
@@ -35,6 +35,8 @@ class ShrunkNodes:
     def __init__(self) -> None:
         self._nodes: tuple[NodeView, ...] = ()
         self._doubted: set[str] = set()
+        self._roomy: dict[str, tuple[NodeView, _Held, NodeView]] = {}
+        """By name the nodes that had too little room, what was held, and what they count as."""
 
     def with_room(
         self, snapshot: Snapshot, overheads: Overheads, overhead: ByNode, guard: Guard = unguarded
@@ -49,13 +51,24 @@ class ShrunkNodes:
             if name in held:
                 held[name].cpu_millis += found.cpu_millis
                 held[name].memory_bytes += found.memory_bytes
+                held[name].others.update(dict(found.others))
         nodes = tuple(
-            _with_room(node, held[node.name]) if node.name in held else node
+            self._with_room(node, held[node.name]) if node.name in held else node
             for node in snapshot.nodes
         )
         kept = zip(snapshot.nodes, nodes, strict=True)
         self._doubted = {now.name for was, now in kept if was is not now}
+        self._roomy = {name: self._roomy[name] for name in self._doubted}
         return replace(snapshot, nodes=nodes) if self._doubted else snapshot
+
+    def _with_room(self, node: NodeView, held: _Held) -> NodeView:
+        """The node with room for what is held: the same object as long as both stay the same."""
+        known = self._roomy.get(node.name)
+        if known is not None and known[0] is node and known[1] == held:
+            return known[2]
+        roomy = _with_room(node, held)
+        self._roomy[node.name] = node, held, roomy
+        return roomy
 
 
 def _less(before: Sequence[NodeView], now: Sequence[NodeView]) -> set[str]:
@@ -97,11 +110,10 @@ def _held(
     return found
 
 
-def _in_place(view: JobView) -> Sequence[PodView]:
-    """A pod for each place that a job has, where there is one that is bound."""
+def _in_place(view: JobView) -> Iterator[PodView]:
+    """The pods of a job that are bound where it has places."""
     there = set(view.placed_nodes)
-    bound = (pod for pod in view.pods if pod.node in there and not pod.is_over)
-    return [*{(pod.role, pod.replica, pod.rank): pod for pod in bound}.values()]
+    return (pod for pod in view.pods if pod.node in there and not pod.is_over)
 
 
 def _add(held: _Held, pod: Requests, template: Requests) -> None:

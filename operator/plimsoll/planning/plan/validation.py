@@ -72,9 +72,9 @@ def _restated(
     """The present input, limited to jobs that were planned or run, and their carried placements.
 
     A job that has changed keeps what it has; jobs that get nothing are included. What came in
-    between was not planned: it is planned next, and is not reported as waiting. The names of jobs
-    that have changed follow: of such a job less may run than its user is told, for it can have lost
-    a place.
+    between was not planned: it is planned next, and is not reported as waiting. Third come the
+    names of the jobs that have changed: such a job may have lost a place, so that less of it runs
+    than its status says.
     """
     before = result.problem.job_by_name
     known = tuple(job for job in now.problem.jobs if job.name in before or job.running)

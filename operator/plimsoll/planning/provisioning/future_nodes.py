@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from plimsoll.api.gpu_pool import GPUPool, Provisioning
+from plimsoll.api.gpu_pool import MOST_RESOURCES, GPUPool, Provisioning
 from plimsoll.kube.objects.objects import Labels, Node, NodeMeta, NodeSpec, NodeStatus
 from plimsoll.observe.nodes.notices import Availability
 from plimsoll.observe.nodes.orders import Order, Stage, Way
@@ -94,7 +94,7 @@ def coming_orders(pool: GPUPool, snapshot: Snapshot) -> tuple[Order, ...]:
         for order in snapshot.orders
         if order.pool == pool.metadata.name
         and not (order.leaving or is_overdue(order, pool, snapshot.now))
-        and _comes_up(order, snapshot.node_by_name)
+        and (_comes_up(order, snapshot.node_by_name) or _lacks_promised(order, pool, snapshot))
     )
 
 
@@ -123,6 +123,16 @@ def _comes_up(order: Order, nodes: Mapping[str, NodeView]) -> bool:
     """Whether plans cannot use an ordered node yet: it has no GPUs, or takes no pods."""
     node = nodes.get(order.node)
     return node is None or not (order.arrived or (node.offers and node.state.open))
+
+
+def _lacks_promised(order: Order, pool: GPUPool, snapshot: Snapshot) -> bool:
+    """Whether a new node does not have all yet that its pool says: device plugins start late."""
+    node, terms = snapshot.node_by_name.get(order.node), pool.spec.provisioning
+    if node is None or terms is None or not terms.resources:
+        return False
+    came = node.node.metadata.creation_timestamp
+    is_new = came is not None and snapshot.now - came < LONGEST_WAIT
+    return is_new and not terms.resources.keys() <= dict(node.others).keys()
 
 
 def is_overdue(order: Order, pool: GPUPool, now: datetime) -> bool:
@@ -179,6 +189,18 @@ def seen_amounts(pool: GPUPool, snapshot: Snapshot) -> tuple[Decimal | None, Dec
     return said.cpu, said.memory
 
 
+def seen_resources(pool: GPUPool, snapshot: Snapshot) -> Mapping[str, Decimal]:
+    """The other resources that jobs can have of a bought node, as seen now or before.
+
+    What a node has nothing of does not count as seen: its device plugin may be restarting.
+    """
+    empty, said = _empty_node(pool, snapshot), pool.status.provisioning
+    is_current = pool.status.observed_generation == pool.metadata.generation
+    known = said.resources if said is not None and is_current else {}
+    now = {} if empty is None else {name: Decimal(n) for name, n in empty.others_left if n}
+    return dict(sorted({**known, **now}.items())[:MOST_RESOURCES])
+
+
 def _empty_node(pool: GPUPool, snapshot: Snapshot) -> NodeView | None:
     """A bought node on which only its DaemonSets' pods run: it shows what jobs can have."""
     for order in snapshot.orders:
@@ -232,7 +254,7 @@ def _amounts(
 
 
 def _others(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> Mapping[str, Decimal | int]:
-    """The other resources of a node to come: as stated, or as bought ones have that are there.
+    """The other resources of a node to come: as bought ones have, or as stated.
 
     Others of the pool's nodes show nothing: a cloud attaches some devices only where they are asked
     for, and a node without them would be bought again and again.
@@ -241,8 +263,8 @@ def _others(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> Mapping[s
     for order in snapshot.orders:
         node = snapshot.node_by_name.get(order.node)
         if order.pool == pool.metadata.name and order.arrived and node is not None:
-            found |= Counter(dict(node.others))
-    return {**found, **terms.resources}
+            found |= Counter(dict(node.others_left))
+    return {**terms.resources, **found, **seen_resources(pool, snapshot)}
 
 
 def _labels(pool: GPUPool, present: Sequence[NodeView]) -> Labels:

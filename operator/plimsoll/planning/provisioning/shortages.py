@@ -14,7 +14,12 @@ from typing import Final
 from plimsoll.api.gpu_pool import MOST_ORDERED, GPUPool, ProvisioningStatus
 from plimsoll.observe.nodes.orders import Order, Way
 from plimsoll.observe.snapshot import Snapshot
-from plimsoll.planning.provisioning.future_nodes import hourly_price, is_overdue, seen_amounts
+from plimsoll.planning.provisioning.future_nodes import (
+    hourly_price,
+    is_overdue,
+    seen_amounts,
+    seen_resources,
+)
 from plimsoll.planning.provisioning.start_times import seen_start_time
 
 FIRST_PAUSE: Final = timedelta(minutes=1)
@@ -130,6 +135,7 @@ class Shortages:
             idle_time=idle_time,
             cpu=cpu,
             memory=memory,
+            resources=dict(seen_resources(pool, snapshot)),
             price_per_gpu_hour=pool.spec.price_per_gpu_hour or None,
             dollars_per_hour=round(hourly_price(pool) * len(orders), _DIGITS),
         )

@@ -50,6 +50,19 @@ def test_advice_covers_the_problem_as_it_is() -> None:
     assert adopted(NODE, policy, JOB).covers(input_of(NODE, policy, JOB).problem)
 
 
+def test_who_changed_while_it_was_planned_is_planned_next_even_if_it_changes_back() -> None:
+    running, waits = at(JOB, "n-0"), a_training_job("waits", gpus=2)
+    now = input_of(NODE, running, waits).problem
+    steady = adopted(NODE, running, waits)
+    assert steady.plan is not None
+    assert len(steady.plan.holds) == 1
+    assert steady.covers(now)
+    changed = adopted(NODE, running, waits, later=(NODE, running, a_training_job("waits", gpus=3)))
+    assert changed.plan is not None
+    assert changed.plan.holds == (), "nothing is known of it yet"
+    assert not changed.covers(now)
+
+
 def test_a_result_that_no_longer_holds_is_no_plan() -> None:
     taken = at(a_training_job("other", gpus=4), "n-0")
     current = adopted(NODE, JOB, later=(NODE, JOB, taken))

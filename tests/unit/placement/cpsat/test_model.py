@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from random import Random
 
 import pytest
 from ortools.sat.python.cp_model import FEASIBLE, OPTIMAL, CpSolver
 
 from plimsoll_placement.check import require_sound, violations
+from plimsoll_placement.classes.node_class import times
 from plimsoll_placement.classes.relaxation import Relaxation, admission, relaxation
 from plimsoll_placement.cpsat.builder import ModelBuilder, builder
 from plimsoll_placement.cpsat.constraints import constrain
@@ -31,15 +33,18 @@ from support.problems.builders import (
     some_devices,
     some_nodes,
 )
+from support.problems.other_resources import with_other_resources
 from support.problems.random_problems import random_problem
 from support.project.tiers import quick_first
 
 MOST_COMBINATIONS = 3000
 
 
-def small_problems(count: int, *, nodes: int, jobs: int) -> Iterator[Problem]:
+def small_problems(count: int, *, nodes: int, jobs: int, asking: bool = False) -> Iterator[Problem]:
+    """Random ones; `asking`: pods also ask for network devices and storage."""
     for seed in range(count):
-        yield random_problem(seed, nodes=2 + seed % nodes, jobs=1 + seed % jobs)
+        plain = random_problem(seed, nodes=2 + seed % nodes, jobs=1 + seed % jobs)
+        yield with_other_resources(plain, Random(seed)) if asking else plain
 
 
 def improved(problem: Problem, seconds: float = 0.5) -> Improvement:
@@ -74,11 +79,12 @@ def a_model(relaxed: Relaxation) -> ModelBuilder:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("asking", quick_first([False, True]))
 @pytest.mark.parametrize("view", quick_first([admission, relaxation]))
 def test_sound_placements_are_feasible_and_score_no_more_than_the_model_says(
-    view: Callable[[Problem], Relaxation],
+    view: Callable[[Problem], Relaxation], *, asking: bool
 ) -> None:
-    for problem in small_problems(150, nodes=5, jobs=8):
+    for problem in small_problems(150, nodes=5, jobs=8, asking=asking):
         made = a_model(view(problem))
         levels = admission_levels(made)
         if view is relaxation:
@@ -92,9 +98,10 @@ def test_sound_placements_are_feasible_and_score_no_more_than_the_model_says(
 
 
 @pytest.mark.slow
-def test_nothing_is_better_than_the_bound() -> None:
+@pytest.mark.parametrize("asking", [False, True])
+def test_nothing_is_better_than_the_bound(*, asking: bool) -> None:
     looked_at = found = 0
-    for problem in small_problems(320, nodes=2, jobs=3):
+    for problem in small_problems(320, nodes=2, jobs=3, asking=asking):
         if combination_count(problem) > MOST_COMBINATIONS:
             continue
         best, answer = best_score(problem), improved(problem)
@@ -210,3 +217,29 @@ def test_model_that_is_too_large_for_the_time_is_not_begun() -> None:
     assert found.placements is None
     assert found.bound == simple_bound(problem)
     assert found.outcome is Outcome.GREEDY
+
+
+def test_nodes_without_what_a_role_asks_for_are_in_no_class_that_admits_it() -> None:
+    asks = a_role(others=(("rdma/hca", 4),))
+    amounts = (0, 3, 4, 7, 9)
+    nodes = [a_node(f"n{n}", others=(("rdma/hca", n),) if n else ()) for n in amounts]
+    problem = a_problem(nodes, [a_training_job(worker=asks)])
+    (role,) = problem.jobs[0].roles
+    for view in (admission, relaxation):
+        found = view(problem).node_classes.node_classes
+        rooms = {
+            tuple(sorted(each.rows.tolist())): int(each.room(role.shape).max())
+            for each in found
+            if each.admits(role)
+        }
+        assert rooms == {(2, 3): 1, (4,): 2}, "of four and of seven alike there is one"
+
+
+def test_pods_that_hold_none_of_what_a_shape_asks_for_make_no_room_for_it() -> None:
+    asks = a_role(others=(("rdma/hca", 1),))
+    problem = a_problem([a_node(others=(("rdma/hca", 8),))], [a_training_job(worker=asks)])
+    (node_class,) = relaxation(problem).node_classes.node_classes
+    large = replace(asks.shape, gpu_milli=4000, others=())
+    assert times(node_class, large, replace(asks.shape, others=())) == 4
+    assert times(node_class, large, asks.shape) == 0
+    assert times(node_class, replace(large, others=(("rdma/hca", 2),)), asks.shape) == 2

@@ -224,3 +224,15 @@ def test_a_problem_without_parts_of_gpus_is_left_as_it_is() -> None:
     problem = a_problem([a_node("n0")], [an_inference_job(), a_training_job()])
     found = solve(problem, Effort(0))
     assert with_seats(problem, found) is found
+
+
+@pytest.mark.parametrize("wired", [0, 1])
+def test_who_needs_other_resources_stays_and_the_others_move(wired: int) -> None:
+    asks = a_sharer("a", 20, 9)
+    role = replace(asks.roles[0], shape=replace(asks.roles[0].shape, others=(("rdma/hca", 1),)))
+    jobs = [replace(asks, roles=(role,)), *(a_sharer(name, 20, 9) for name in "bcd")]
+    nodes = [a_shared_gpu("n0"), a_shared_gpu("n1")]
+    nodes[wired] = replace(nodes[wired], others=(("rdma/hca", 1),))
+    found = seated(a_problem(nodes, jobs))
+    assert places(found)["a"] == f"n{wired}"
+    assert sorted(map(len, neighbours(found))) == [2, 2]

@@ -19,6 +19,19 @@ def made(pool: Manifest, *nodes: Manifest, count: int = 3) -> tuple[Manifest, Ma
     return provisioning_request(found, template, "h100-1", pods=pods, count=count), pods
 
 
+def test_other_resources_of_the_pools_nodes_are_asked_for_and_huge_pages_beside_cpu() -> None:
+    pool = an_autoscaled_pool()
+    pool["spec"]["provisioning"]["resources"] = {"rdma/hca": 4, "hugepages-2Mi": "4Gi"}
+    _, template = made(pool)
+    (container,) = template["template"]["spec"]["containers"]
+    assert container["resources"]["limits"] == {
+        "nvidia.com/gpu": "8",
+        "rdma/hca": "4",
+        "hugepages-2Mi": str(4 << 30),
+        "cpu": "1m",
+    }
+
+
 def test_it_asks_for_as_many_pods_as_nodes_each_with_all_gpus_of_one() -> None:
     request, template = made(an_autoscaled_pool())
     assert request["spec"] == {

@@ -74,3 +74,14 @@ def test_plans_have_what_is_left_and_know_that_it_may_come_back() -> None:
     assert after.later is not None
     assert after.later.nodes == before.nodes
     assert translator.cluster(plain).nodes == before.nodes
+
+
+def test_devices_and_storage_that_were_added_are_not_to_be_had_either() -> None:
+    devices = {"name": "net", "resources": {"limits": {"rdma/hca": "1", "nvidia.com/gpu": "1"}}}
+    pod = a_pod(JOB, devices)
+    pod["spec"]["containers"][0]["resources"]["limits"] = {"ephemeral-storage": "60Gi"}
+    found = (("ephemeral-storage", 60 * GIB), ("rdma/hca", 1))
+    assert overheads(seen(JOB, pod)) == {"n-0": Overhead(0, 0, found)}
+    node = fake_node("n-0", resources={"ephemeral-storage": "100Gi", "rdma/hca": "1"})
+    (planned,) = ProblemBuilder().cluster(seen(node, JOB, pod)).nodes
+    assert planned.others == (("ephemeral-storage", 40 * GIB), ("rdma/hca", 0))

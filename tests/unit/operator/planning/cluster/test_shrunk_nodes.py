@@ -136,17 +136,54 @@ def test_sidecars_that_were_added_stay_too() -> None:
     assert changed(planned(the_node(cpu="8"), ELSEWHERE, GANG, SERVICE, *pods)) == set()
 
 
-def test_network_devices_whose_plugin_restarts_stay_with_their_pods() -> None:
-    template = a_template({"rdma/hca": "2"})
-    gang = at(a_training_job("gang", template=template), "n-0")
-    pods = pods_of(gang)
+HCA = "rdma/hca"
+WIRED = a_template({HCA: "2"})
+
+
+def with_devices(name: str, count: int) -> Manifest:
+    return fake_node(name, gpus=4, resources={HCA: str(count)} if count else {})
+
+
+def wired_pods(job: Manifest, hcas: int = 2) -> list[Manifest]:
+    """A job's pods, as bound with so many network devices."""
+    pods = pods_of(job)
     for pod in pods:
-        pod["spec"]["containers"] = copy.deepcopy(template["spec"]["containers"])
-    builder = ProblemBuilder()
-    with_devices = fake_node("n-0", gpus=4, resources={"rdma/hca": "4"})
-    assert changed(planned(with_devices, gang, *pods, builder=builder)) == set()
-    new = a_training_job("new", template=template)
-    assert changed(planned(the_node(), gang, *pods, new, builder=builder)) == set()
-    elsewhere = fake_node("n-1", gpus=4, resources={"rdma/hca": "4"})
-    assert changed(planned(the_node(), elsewhere, gang, *pods, new, builder=builder)) == {"new"}
-    assert changed(planned(the_node(), elsewhere, gang)) == {"gang"}
+        resources = {"requests": {HCA: str(hcas)}, "limits": {HCA: str(hcas)}}
+        pod["spec"]["containers"] = [{"name": "main", "resources": resources}]
+    return pods
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_network_devices_whose_plugin_restarts_stay_with_their_pods(others: int) -> None:
+    gang = at(a_training_job("gang", template=WIRED), "n-0")
+    other = a_gpu_pod("other", "n-0")
+    limits = {"limits": {HCA: str(others)}} if others else {}
+    other["spec"]["containers"][0]["resources"] = limits
+    running, builder = [gang, *wired_pods(gang), other], ProblemBuilder()
+    assert changed(planned(with_devices("n-0", 4), *running, builder=builder)) == set()
+    new = a_training_job("new", template=WIRED)
+    assert changed(planned(with_devices("n-0", 0), *running, new, builder=builder)) == set()
+    elsewhere = with_devices("n-1", 4)
+    plan = planned(with_devices("n-0", 0), elsewhere, *running, new, builder=builder)
+    assert changed(plan) == {"new"}
+    assert changed(planned(with_devices("n-0", 0), elsewhere, gang)) == {"gang"}, "not bound"
+
+
+def test_of_devices_no_more_is_kept_than_pods_were_given() -> None:
+    gang = at(a_training_job("gang", template=a_template({HCA: "4"})), "n-0")
+    nodes, pods = (with_devices("n-0", 2), with_devices("n-1", 4)), wired_pods(gang, 2)
+    assert changed(planned(*nodes, gang, *pods)) == {"gang"}, "its template asks for more now"
+
+
+def test_devices_that_admission_added_are_kept_beside_those_of_the_template() -> None:
+    gang = at(a_training_job("gang", template=WIRED), "n-0")
+    nodes, pods = (with_devices("n-0", 0), with_devices("n-1", 4)), wired_pods(gang, 3)
+    assert changed(planned(*nodes, gang, *pods)) == set()
+
+
+def test_what_stays_shrunk_is_the_same_object_from_turn_to_turn() -> None:
+    builder, running = ProblemBuilder(), [GANG, *its_pods(GANG), SERVICE, *its_pods(SERVICE)]
+    snapshot = seen(the_node(cpu="8"), *running)
+    first = builder.cluster(snapshot)
+    assert first.nodes[0].cpu_millis == 12_000
+    assert builder.cluster(snapshot) is first

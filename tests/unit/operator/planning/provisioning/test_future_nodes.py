@@ -18,7 +18,7 @@ from support.objects.bought_nodes import (
     an_autoscaled_pool,
     said,
 )
-from support.objects.job_manifests import a_pool
+from support.objects.job_manifests import a_gpu_pod, a_pool
 
 
 def names(*manifests: Manifest, blocked: frozenset[str] = frozenset()) -> list[str]:
@@ -175,18 +175,66 @@ def test_what_pools_say_how_to_order_may_not_be_had_in_a_cluster() -> None:
     assert unsold(replace(seen(a_growing_pool(sells=False)), can_order=False)) == frozenset()
 
 
-def test_other_resources_of_a_node_to_come_are_stated_or_as_of_one_that_was_bought() -> None:
-    efa = "vpc.amazonaws.com/efa"
-    pool, stated = a_growing_pool(), a_growing_pool()
-    stated["spec"]["provisioning"]["resources"] = {efa: 4, "ephemeral-storage": "2Ti"}
-    assert dict(first(seen(stated)).view.others) == {efa: 4, "ephemeral-storage": 2 << 40}
-    there = a_node_of("h100", "n", resources={efa: "32"})
-    assert efa not in dict(first(seen(pool, there)).view.others), "it was not bought"
+EFA, STORAGE = "vpc.amazonaws.com/efa", "ephemeral-storage"
+
+
+def others(*manifests: Manifest) -> dict[str, int]:
+    """The other resources of a node to come."""
+    return dict(first(seen(*manifests)).view.others)
+
+
+def with_resources(amounts: Manifest, **status: Manifest) -> Manifest:
+    """A pool that says what its nodes have; `status`: what was seen of it."""
+    pool = a_growing_pool()
+    pool["spec"]["provisioning"]["resources"] = amounts
+    pool["metadata"]["generation"] = 1
+    return {**pool, "status": {"observedGeneration": 1, "provisioning": status}}
+
+
+def test_other_resources_of_a_node_to_come_are_as_stated_and_storage_is_not_in_the_way() -> None:
+    assert others(with_resources({EFA: 4, STORAGE: "2Ti"})) == {EFA: 4, STORAGE: 2 << 40}
+    assert others(a_growing_pool()) == {STORAGE: 1 << 50}
+
+
+def test_what_nodes_have_that_were_not_bought_shows_nothing() -> None:
+    assert EFA not in others(a_growing_pool(), a_node_of("h100", "n", resources={EFA: "32"}))
+
+
+def test_what_a_bought_node_has_left_for_jobs_comes_before_what_is_stated() -> None:
     bought = a_claim("h100-1", node="n", arrived=True)
-    assert dict(first(seen(pool, bought, there)).view.others)[efa] == 32
-    assert dict(first(seen(stated, bought, there)).view.others)[efa] == 4
+    node = a_node_of("h100", "n", resources={EFA: "16", STORAGE: "1Ti"})
+    daemon = a_gpu_pod("daemon", "n")
+    daemon["spec"]["containers"][0]["resources"] = {"limits": {EFA: "1"}}
+    assert others(a_growing_pool(), bought, node) == {EFA: 16, STORAGE: 1 << 40}
+    assert others(with_resources({EFA: 32}), bought, node, daemon)[EFA] == 15
 
 
-def test_the_storage_of_a_node_to_come_is_not_in_the_way() -> None:
-    others = dict(first(seen(a_growing_pool())).view.others)
-    assert others == {"ephemeral-storage": 1 << 50}
+def test_what_was_seen_is_remembered_when_no_node_is_left() -> None:
+    pool = with_resources({EFA: 32}, resources={EFA: "16", STORAGE: "100Gi"})
+    assert others(pool) == {EFA: 16, STORAGE: 100 << 30}
+    pool["metadata"]["generation"] = 2
+    assert others(pool) == {EFA: 32, STORAGE: 1 << 50}
+
+
+def test_a_node_without_any_may_have_a_plugin_that_restarts() -> None:
+    bought, node = a_claim("h100-1", node="n", arrived=True), a_node_of("h100", "n")
+    assert others(with_resources({EFA: 32}), bought, node)[EFA] == 32
+
+
+def test_what_is_seen_of_an_idle_node_is_kept_in_the_status() -> None:
+    bought = a_claim("h100-1", node="n", arrived=True)
+    snapshot = seen(a_growing_pool(), bought, a_node_of("h100", "n", resources={EFA: "16"}))
+    status = Shortages().status(snapshot.pools[0], snapshot)
+    assert status is not None
+    assert status.resources == {EFA: 16, STORAGE: 1 << 40}
+
+
+def test_a_new_node_is_still_to_come_until_it_has_what_its_pool_says() -> None:
+    pool, bought = with_resources({EFA: 32}), a_claim("h100-1", node="n", arrived=True)
+    came = NOW - timedelta(minutes=2)
+    node = a_node_of("h100", "n", came=came.isoformat())
+    assert names(pool, bought, node)[0] == "h100-1+"
+    wired = a_node_of("h100", "n", came=came.isoformat(), resources={EFA: "32"})
+    assert names(pool, bought, wired)[0] == "h100+0"
+    old = a_node_of("h100", "n", came=(NOW - timedelta(hours=1)).isoformat())
+    assert names(pool, bought, old)[0] == "h100+0"

@@ -1,5 +1,7 @@
 """The node-level model: the true best of a scope, and nothing else is touched."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -9,10 +11,19 @@ from plimsoll_placement.cpsat.exact.scope import Scope
 from plimsoll_placement.cpsat.exact.solving import ExactResult, solved
 from plimsoll_placement.heuristics.baseline import with_baseline
 from plimsoll_placement.heuristics.greedy import greedy_placements
+from plimsoll_placement.model import JobName
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
 from support.problems.brute_force import best_score, combination_count
-from support.problems.builders import Placements
+from support.problems.builders import (
+    Placements,
+    a_node,
+    a_problem,
+    a_role,
+    a_training_job,
+    gang_on,
+)
+from support.problems.other_resources import with_other_resources
 from support.problems.random_problems import random_problem
 from support.problems.shared_gpus import with_gpu_memory
 from support.project.tiers import quick_first
@@ -57,11 +68,14 @@ def test_no_placements_are_better_than_those_proven_best(block: int) -> None:
 
 
 @pytest.mark.slow
-def test_none_are_better_where_the_memory_of_shared_gpus_binds() -> None:
+@pytest.mark.parametrize("limited", [with_gpu_memory, with_other_resources])
+def test_none_are_better_where_memory_of_shared_gpus_or_other_resources_bind(
+    limited: Callable[[Problem, Random], Problem],
+) -> None:
     compared = bound = 0
     for seed in range(50):
         plain = random_problem(seed, nodes=2, jobs=3)
-        problem = with_gpu_memory(plain, Random(seed))
+        problem = limited(plain, Random(seed))
         scope = whole(problem)
         if problem == plain or combination_count(problem) > MOST_COMBINATIONS or not scope.jobs:
             continue
@@ -139,3 +153,16 @@ def test_without_time_there_is_no_answer() -> None:
     assert answer.assignments is None
     assert not answer.is_proven
     assert answer.bound == ()
+
+
+def test_what_others_in_the_plan_hold_of_other_resources_is_not_there() -> None:
+    worker = a_role(others=(("rdma/hca", 2),))
+    jobs = [a_training_job(name, worker=worker) for name in ("held", "first", "second")]
+    problem = a_problem([a_node(others=(("rdma/hca", 5),))], jobs)
+    held = {JobName("held"): gang_on("n0")}
+    scope = Scope(problem, held, problem.jobs[1:], frozenset({0}))
+    placements = with_answer(scope, answer_of(scope))
+    assert violations(problem, placements) == ()
+    assert len(placements) == 2
+    full = replace(problem, nodes=(a_node(others=(("rdma/hca", 3),)),))
+    assert answer_of(Scope(full, held, full.jobs[1:], frozenset({0}))).assignments is None
