@@ -29,6 +29,13 @@ UNKNOWN_BYTES: Final = 1 << 60
 
 Amounts = tuple[tuple[str, int], ...]
 """Amounts of resources with their names, in the order of these."""
+SINGLE: Final = "single:"
+"""With this begins what every node has one of, unless its `others` say otherwise: a host port."""
+
+
+def amount_in(amounts: Mapping[str, int], resource: str) -> int:
+    """How much of a resource there is where there are these amounts."""
+    return amounts.get(resource, 1 if resource.startswith(SINGLE) else 0)
 
 
 @dataclass(frozen=True, slots=True)

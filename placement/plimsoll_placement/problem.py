@@ -19,6 +19,7 @@ from plimsoll_placement.model import (
     Queue,
     QueueName,
     Weights,
+    amount_in,
 )
 
 
@@ -70,7 +71,7 @@ class Problem:
         """What each of `nodes` has of a resource other than GPUs, CPU and memory."""
         known = self._amounts.get(resource)
         if known is None:
-            known = tuple(dict(node.others).get(resource, 0) for node in self.nodes)
+            known = tuple(amount_in(dict(node.others), resource) for node in self.nodes)
             self._amounts[resource] = known
         return known
 

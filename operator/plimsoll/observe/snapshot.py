@@ -42,7 +42,7 @@ from plimsoll.observe.queue_access import Refusal
 from plimsoll.observe.refused import RefusedObject
 from plimsoll.observe.volumes import Reach
 from plimsoll.vocabulary.reasons import Reason
-from plimsoll_placement.model import Amounts
+from plimsoll_placement.model import SINGLE, Amounts
 
 JobName = NewType("JobName", str)
 """A job as `Kind/namespace/name`."""
@@ -74,9 +74,11 @@ class NodeView:
 
     @property
     def others_left(self) -> Amounts:
-        """What unmanaged pods leave of its other resources."""
+        """What unmanaged pods leave of its other resources, and which of its ports they take."""
         taken = self.unmanaged_units
-        return tuple((name, max(0, amount - taken.get(name, 0))) for name, amount in self.others)
+        ports = ((name, 1) for name in taken if name.startswith(SINGLE))
+        there = dict((*self.others, *ports))
+        return tuple(sorted((name, max(0, n - taken.get(name, 0))) for name, n in there.items()))
 
     @property
     def cap_watts(self) -> int | None:

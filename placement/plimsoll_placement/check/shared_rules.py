@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from plimsoll_placement.check.device_fit import devices_fit
 from plimsoll_placement.check.usage import NodeUsage
 from plimsoll_placement.check.violation import Rule
-from plimsoll_placement.model import DomainName, GpuType, Node, QueueName
+from plimsoll_placement.model import DomainName, GpuType, Node, QueueName, amount_in
 from plimsoll_placement.problem import Problem
 
 Breach = tuple[str, str]
@@ -61,7 +61,7 @@ def gpu_memory_suffices(node: Node, used: NodeUsage, held: NodeUsage) -> Iterato
 def other_resources_suffice(node: Node, used: NodeUsage, held: NodeUsage) -> Iterator[str]:
     """No other resource of a node, such as its network devices, is allocated twice."""
     for name, amount in used.others.items():
-        has = dict(node.others).get(name, 0)
+        has = amount_in(dict(node.others), name)
         if amount > max(has, held.others.get(name, 0)):
             yield f"{amount} of {name} taken of {has}"
 

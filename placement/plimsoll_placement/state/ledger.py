@@ -26,6 +26,7 @@ from plimsoll_placement.model import (
     QueueName,
     Role,
     Shape,
+    amount_in,
 )
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.worth import domain_of
@@ -126,7 +127,7 @@ class Ledger:
         if self._others and was.others != now.others:
             before, after = dict(was.others), dict(now.others)
             for name, free in self._others.items():
-                free[row] += after.get(name, 0) - before.get(name, 0)
+                free[row] += amount_in(after, name) - amount_in(before, name)
         self.open[row] = now.open and now.usable
         self.spot[row] = now.spot
         self._rooms.change(row)
@@ -218,10 +219,8 @@ class Ledger:
 
     def others_left(self, row: int) -> Amounts:
         """What a node has left of other resources."""
-        return tuple(
-            (name, int(self._others[name][row]) if name in self._others else amount)
-            for name, amount in self.problem.nodes[row].others
-        )
+        asked = {name: int(free[row]) for name, free in self._others.items()}
+        return tuple(sorted({**dict(self.problem.nodes[row].others), **asked}.items()))
 
     def queue_room(self, queue: QueueName, gpu_type: GpuType) -> int | None:
         """Milli-GPUs of a type that a queue and its ancestors may still take; None: no limit."""

@@ -6,11 +6,14 @@ from dataclasses import replace
 import pytest
 
 from plimsoll_placement.check import Rule, violations
+from plimsoll_placement.cpsat.exact.scope import Scope
+from plimsoll_placement.cpsat.exact.solving import solved as exactly
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.explain import Explainer, relaxations
-from plimsoll_placement.model import Amounts, Job, JobName, Node, Placements
+from plimsoll_placement.model import SINGLE, Amounts, Job, JobName, Node, Placements
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.ranges import MOST_REQUESTED, out_of_range
+from plimsoll_placement.score.score import score
 from plimsoll_placement.solve import solve
 from plimsoll_placement.state.ledger import Ledger
 from support.problems.builders import (
@@ -179,3 +182,60 @@ def test_a_job_that_asks_for_absurd_amounts_is_refused() -> None:
     asks, most = MOST_REQUESTED + 1, MOST_REQUESTED
     text = f"a pod of role worker asks for {asks} of {HCA}; {most} are the most"
     assert out_of_range(job) == text
+
+
+PORT = f"{SINGLE}host port TCP 29500"
+
+
+def a_listener(name: str, workers: int = 1) -> Job:
+    return a_training_job(name, worker=a_role(counts=(workers,), others=((PORT, 1),)))
+
+
+@pytest.mark.parametrize("effort", [AT_ONCE, LONG])
+def test_of_a_port_every_node_has_one_unless_it_says_that_it_is_taken(effort: Effort) -> None:
+    free = [a_node(f"n{index}") for index in range(2)]
+    taken = a_node("taken", others=((PORT, 0),))
+    problem = a_problem([taken, *free], [a_listener("job", 2), a_listener("late")])
+    found = solved(problem, effort)
+    assert used(found, "job") + used(found, "late") in ({"n0": 1, "n1": 1}, {"n0": 1}, {"n1": 1})
+    assert used(found, "job") == {"n0": 1, "n1": 1}
+    twice = violations(problem, placed(job=gang_on("n0", "n0")))
+    assert [each.message for each in twice] == [f"2 of {PORT} taken of 1"]
+    there = violations(problem, placed(late=gang_on("taken")))
+    assert [each.message for each in there] == [f"1 of {PORT} taken of 0"]
+
+
+def test_a_port_that_is_held_is_held_in_the_exact_model_too() -> None:
+    jobs = [a_listener("held"), a_listener("job")]
+    problem = a_problem([a_node()], jobs)
+    scope = Scope(problem, placed(held=gang_on("n0")), problem.jobs[1:], frozenset({0}))
+    answer = exactly(scope, score(problem, scope.placements), 20.0)
+    assert answer.assignments is None
+    assert answer.is_proven
+
+
+def test_who_lacks_a_port_says_which() -> None:
+    problem = a_problem([a_node()], [a_listener("other"), a_listener("job")])
+    assert explained(problem, placed(other=gang_on("n0"))) == (
+        (
+            "needs 1 × NVIDIA-H100-80GB-HBM3 with a host port TCP 29500; "
+            "nodes with such GPUs free offer no host port TCP 29500"
+        ),
+        ["free a host port TCP 29500 on one node (n0)", "add 1 node like n0"],
+    )
+    two = a_problem([a_node()], [a_listener("job", 2)])
+    assert explained(two, {})[0] == (
+        "needs 2 pods with 1 × NVIDIA-H100-80GB-HBM3 and a host port TCP 29500 each; "
+        "there are CPU, memory, host port TCP 29500 and pod slots for 1 of 2 pods"
+    )
+
+
+def test_what_a_ledger_leaves_says_which_ports_are_taken() -> None:
+    problem = a_problem([a_node(others=((HCA, 2),))], [a_listener("job")])
+    ledger = Ledger(problem)
+    assert ledger.others_left(0) == ((HCA, 2),)
+    assert ledger.take(problem.jobs[0], gang_on("n0"))
+    assert ledger.others_left(0) == ((HCA, 2), (PORT, 0))
+    taken = a_problem([a_node(others=((HCA, 2), (PORT, 0)))], problem.jobs)
+    assert ledger.turn_to(taken)
+    assert not ledger.is_within_limits

@@ -14,7 +14,7 @@ from plimsoll.observe.assumed.gpu_memory import shared_memory
 from plimsoll.observe.eligibility.requests import Requests
 from plimsoll.observe.labels import GPU_MEMORY
 from plimsoll.observe.snapshot import NodeView, PodView, Snapshot
-from plimsoll_placement.model import Shape
+from plimsoll_placement.model import Shape, amount_in
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
 
@@ -75,12 +75,12 @@ class Occupancy:
         if any(amount > self.free(*key) for key, amount in total.items()):
             return False
         for (node, resource), amount in total.items():
-            self._free[node][resource] -= amount
+            self._free[node][resource] = self.free(node, resource) - amount
         return True
 
     def free(self, node: str, resource: str) -> int:
         """What is left of a resource on a node."""
-        return self._free.get(node, {}).get(resource, 0)
+        return amount_in(self._free[node], resource) if node in self._free else 0
 
     def crowded(self, needs: Iterable[Need]) -> list[str]:
         """The nodes that lack something of what is needed, by name."""
@@ -96,7 +96,7 @@ def _subtract(free: dict[str, int], requests: Requests) -> None:
     free[MEMORY] -= requests.memory_bytes
     free[PODS] -= 1
     for resource, count in requests.others.items():
-        free[resource] = free.get(resource, 0) - count
+        free[resource] = amount_in(free, resource) - count
 
 
 def _free(node: NodeView) -> dict[str, int]:

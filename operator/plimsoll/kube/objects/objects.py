@@ -72,10 +72,19 @@ class ResourceRequirements(Wire, frozen=True):
     limits: Quantities = _EMPTY
 
 
+class ContainerPort(Wire, frozen=True):
+    """A port of a container; `host_port`: that of its node, 0 for none."""
+
+    container_port: int = 0
+    host_port: int = 0
+    protocol: str = "TCP"
+
+
 class Container(Wire, frozen=True):
     """A container; `restart_policy` Always makes an init container a sidecar."""
 
     name: str = ""
+    ports: tuple[ContainerPort, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
     restart_policy: str = ""
 
@@ -109,10 +118,43 @@ class NodeAffinity(Wire, frozen=True):
     )
 
 
+class LabelSelectorRequirement(Wire, frozen=True):
+    """`key` `operator` `values`, on a label."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Wire, frozen=True):
+    """Selects objects by their labels; all of it must hold."""
+
+    match_labels: Labels = _EMPTY
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class PodAffinityTerm(Wire, frozen=True):
+    """Pods of its own namespace, or of those that are named, in one domain of a node label."""
+
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+
+
+class PodAntiAffinity(Wire, frozen=True):
+    """The pods with which a pod must not share a domain."""
+
+    required: tuple[PodAffinityTerm, ...] = msgspec.field(
+        default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
 class Affinity(Wire, frozen=True):
-    """The node-related part of a pod's affinity."""
+    """A pod's affinity to nodes, and which pods it must keep away from."""
 
     node_affinity: NodeAffinity | None = None
+    pod_anti_affinity: PodAntiAffinity | None = None
 
 
 class Toleration(Wire, frozen=True):
@@ -164,6 +206,7 @@ class PodSpec(Wire, frozen=True):
     init_containers: tuple[Container, ...] = ()
     resources: ResourceRequirements | None = None
     overhead: Quantities = _EMPTY
+    host_network: bool = False
     node_selector: Labels = _EMPTY
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
@@ -336,21 +379,6 @@ class PersistentVolume(KubeObject, frozen=True):
 
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: PersistentVolumeStatus = PersistentVolumeStatus()
-
-
-class LabelSelectorRequirement(Wire, frozen=True):
-    """`key` `operator` `values`, on a label."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-
-class LabelSelector(Wire, frozen=True):
-    """Selects objects by their labels; all of it must hold."""
-
-    match_labels: Labels = _EMPTY
-    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True):

@@ -7,11 +7,12 @@ server, so that a template never sent there counts the same. A resize in place t
 not considered.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from plimsoll.api.values.quantities import capped, millis, units
 from plimsoll.kube.objects.objects import Container, PodSpec, Quantities, ResourceRequirements
+from plimsoll_placement.model import SINGLE
 
 _CPU = "cpu"
 _MEMORY = "memory"
@@ -21,7 +22,10 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """A pod's requests; `others` are bytes of storage or counts of devices, by resource name."""
+    """A pod's requests; `others` are bytes of storage or counts of devices, by resource name.
+
+    Ports of the node that it takes are among them.
+    """
 
     cpu_millis: int = 0
     memory_bytes: int = 0
@@ -35,11 +39,22 @@ def effective_requests(spec: PodSpec) -> Requests:
     whole = spec.resources or ResourceRequirements()
     needs = {**_amounts(whole.limits), **containers, **_amounts(whole.requests)}
     total = _sum((needs, _amounts(spec.overhead)))
-    return Requests(
-        cpu_millis=total.get(_CPU, 0),
-        memory_bytes=total.get(_MEMORY, 0),
-        others={name: n for name, n in total.items() if n and name not in (_CPU, _MEMORY)},
-    )
+    others = {name: n for name, n in total.items() if n and name not in (_CPU, _MEMORY)}
+    others.update((name, 1) for name in _host_ports(spec))
+    return Requests(total.get(_CPU, 0), total.get(_MEMORY, 0), others)
+
+
+def _host_ports(spec: PodSpec) -> Iterator[str]:
+    """The ports of its node that a pod takes, as resources of which each node has one.
+
+    In the network of its node, all ports of its containers. Addresses are not told apart.
+    """
+    sidecars = (each for each in spec.init_containers if each.restart_policy == "Always")
+    for container in (*spec.containers, *sidecars):
+        for port in container.ports:
+            number = port.host_port or (port.container_port if spec.host_network else 0)
+            if number:
+                yield f"{SINGLE}host port {port.protocol} {number}"
 
 
 def _most_at_once(containers: Iterable[Container], inits: Iterable[Container]) -> Amounts:

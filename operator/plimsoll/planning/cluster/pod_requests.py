@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+from plimsoll.api.kinds import Job
 from plimsoll.api.parts import gang_roles
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.observe.eligibility.placement_spec import placement_spec
 from plimsoll.observe.eligibility.requests import effective_requests
 from plimsoll.observe.nodes.gpus import is_gpu_resource
+from plimsoll.planning.cluster.apart import places_apart
 from plimsoll.planning.cluster.power_model import Utilization, draw_milli
 from plimsoll_placement.model import RoleName, Shape
 
@@ -21,3 +23,12 @@ def pod_shape(template: PodTemplate, gpu_milli: int, utilization: Utilization) -
     others = ((name, n) for name, n in requests.others.items() if not is_gpu_resource(name))
     shape = Shape(gpu_milli, requests.cpu_millis, requests.memory_bytes, draws)
     return replace(shape, others=tuple(sorted(others))) if requests.others else shape
+
+
+def shape_beside_its_like(
+    job: Job, role: str, template: PodTemplate, gpu_milli: int, utilization: Utilization
+) -> Shape:
+    """The same for a role's pods, which may have to keep away from each other."""
+    shape = pod_shape(template, gpu_milli, utilization)
+    apart = tuple((name, 1) for name in places_apart(job, role, template))
+    return replace(shape, others=tuple(sorted((*shape.others, *apart)))) if apart else shape

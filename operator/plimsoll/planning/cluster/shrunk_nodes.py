@@ -17,6 +17,7 @@ from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.snapshot import JobView, NodeView, PodView, Snapshot
 from plimsoll.planning.cluster.overhead import ByNode, Overheads
 from plimsoll.planning.faults import Guard, unguarded
+from plimsoll_placement.model import amount_in
 
 
 @dataclass(slots=True)
@@ -131,7 +132,8 @@ def _with_room(node: NodeView, held: _Held) -> NodeView:
     others = dict(node.others)
     for name, amount in held.others.items():
         taken = amount + node.unmanaged_units.get(name, 0)
-        others[name] = max(others.get(name, 0), taken)
+        if taken > amount_in(others, name):
+            others[name] = taken
     roomy = replace(
         node,
         cpu_millis=max(node.cpu_millis, held.cpu_millis),

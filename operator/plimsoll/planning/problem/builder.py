@@ -16,7 +16,7 @@ from plimsoll.planning.cluster.domain_sizes import DomainSizes
 from plimsoll.planning.cluster.interconnect import Networks
 from plimsoll.planning.cluster.interruptions import interruption_rate
 from plimsoll.planning.cluster.overhead import Overheads
-from plimsoll.planning.cluster.pod_requests import WORKER, pod_shape
+from plimsoll.planning.cluster.pod_requests import WORKER, shape_beside_its_like
 from plimsoll.planning.cluster.power_model import planned_percent, power_of
 from plimsoll.planning.cluster.shrunk_nodes import ShrunkNodes
 from plimsoll.planning.cluster.surge import with_surge_counted
@@ -269,7 +269,9 @@ class ProblemBuilder:
         workers, counts = job.spec.workers, allowed_counts(job)
         return Role(
             name=WORKER,
-            shape=pod_shape(workers.template, workers.milli_gpus_per_worker, "Training"),
+            shape=shape_beside_its_like(
+                job, WORKER, workers.template, workers.milli_gpus_per_worker, "Training"
+            ),
             counts=counts,
             yields=_by_type(training_yields(_without_measurements(job), counts)),
             eligible=self.masks.eligible(workers.template, job.metadata.namespace),
@@ -282,14 +284,13 @@ class ProblemBuilder:
         sizes.
         """
         eligible = self.masks.eligible(spec.template, job.metadata.namespace)
+        size, use = spec.milli_gpus_per_pod, spec.utilization or "Mixed"
+        shape = shape_beside_its_like(job, spec.name, spec.template, size, use)
         groups = services(job, spec)
         for number, (group, each) in enumerate(groups.items()):
             yield Role(
                 name=part_name(spec.name, group),
-                shape=replace(
-                    pod_shape(spec.template, spec.milli_gpus_per_pod, spec.utilization or "Mixed"),
-                    gpu_memory_bytes=spec.shared_weights_bytes,
-                ),
+                shape=replace(shape, gpu_memory_bytes=spec.shared_weights_bytes),
                 counts=tuple(range(min(1, each.most) if not number else 0, each.most + 1)),
                 yields=_by_type({kind: (milli,) for kind, milli in each.yields.items()}),
                 eligible=eligible if spec.spot.allowed else eligible & ~self.masks.spot,

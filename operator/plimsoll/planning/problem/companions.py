@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from plimsoll.api.parts.gang_roles import GangRole, replicas_beside
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.planning.cluster.cluster import Cluster
-from plimsoll.planning.cluster.pod_requests import pod_shape
+from plimsoll.planning.cluster.pod_requests import shape_beside_its_like
 from plimsoll.planning.problem.node_masks import NodeMasks
 from plimsoll_placement.model import NO_GPUS, GpuType, Role, RoleName
 
@@ -31,7 +31,7 @@ def _companion(
     kinds = _types(role, cluster.supply_milli) if milli else (NO_GPUS,)
     return Role(
         name=RoleName(role.name),
-        shape=pod_shape(role.template, milli, "Training"),
+        shape=shape_beside_its_like(job, role.name, role.template, milli, "Training"),
         counts=tuple(replicas_beside(job.spec.workers, role.replicas, count) for count in counts),
         yields={kind: (0,) * len(counts) for kind in kinds},
         eligible=masks.eligible(role.template, job.metadata.namespace, gpus=bool(milli)),

@@ -7,7 +7,7 @@ from plimsoll_placement.cpsat.exact.devices import devices_suffice
 from plimsoll_placement.cpsat.exact.linear import no_more_than
 from plimsoll_placement.cpsat.exact.variables import Variables
 from plimsoll_placement.cpsat.sums import Sum, Terms
-from plimsoll_placement.model import DomainName, GpuType, QueueName, Shape
+from plimsoll_placement.model import DomainName, GpuType, QueueName, Shape, amount_in
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ def nodes_suffice(variables: Variables) -> None:
         no_more_than(variables.model, demand.slots, max(0, rest.slots))
         no_more_than(variables.model, demand.gpu_memory_bytes, max(0, rest.gpu_memory_bytes))
         for name, amount in demand.others.items():
-            no_more_than(variables.model, amount, max(0, rest.others.get(name, 0)))
+            no_more_than(variables.model, amount, max(0, amount_in(rest.others, name)))
         for gpu_type, requested in demand.gpus.items():
             job_classes = [
                 devices for devices in nodes[row].devices if devices.gpu_type == gpu_type

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from plimsoll_placement.cpsat.exact.scope import Remains
-from plimsoll_placement.model import NO_GPUS, GpuType, Job, Node, Role, Shape
+from plimsoll_placement.model import NO_GPUS, GpuType, Job, Node, Role, Shape, amount_in
 from plimsoll_placement.score.worth import domain_of
 
 Rooms = dict[int, int]
@@ -46,7 +46,7 @@ def _room(remains: Remains, row: int, shape: Shape) -> int:
         each = remains.scope.problem.nodes[row].gpu_memory_each_bytes
         rooms.append(rest.gpu_memory_bytes // shape.gpu_memory_bytes)
         rooms.append(rest.slots if each >= shape.gpu_memory_bytes else 0)
-    rooms += [rest.others.get(name, 0) // amount for name, amount in shape.others]
+    rooms += [amount_in(rest.others, name) // amount for name, amount in shape.others]
     return min(rooms)
 
 

@@ -20,6 +20,7 @@ from plimsoll_placement.model import (
     Placements,
     QueueName,
     Role,
+    amount_in,
 )
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import least_use
@@ -126,7 +127,7 @@ class Remains:
             rest.slots -= 1
             rest.gpu_memory_bytes -= shape.gpu_memory_bytes
             for name, amount in shape.others:
-                rest.others[name] = rest.others.get(name, 0) - amount
+                rest.others[name] = amount_in(rest.others, name) - amount
             if shape.gpu_milli:
                 rest.requested_millis.setdefault(assignment.gpu_type, []).append(shape.gpu_milli)
             for domain in node.power_domains:

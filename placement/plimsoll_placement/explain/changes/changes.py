@@ -35,6 +35,7 @@ from plimsoll_placement.model import (
     QueueName,
     Role,
     RoleName,
+    amount_in,
 )
 from plimsoll_placement.problem import Problem
 
@@ -146,7 +147,7 @@ class FreeResources:
             memory_bytes=node.memory_bytes + more.memory_bytes,
             pod_slots=node.pod_slots + more.pod_slots,
             gpu_memory_bytes=node.gpu_memory_bytes + more.gpu_memory_bytes,
-            others=tuple(sorted((Counter(dict(node.others)) + Counter(dict(more.others))).items())),
+            others=_with_more(node.others, more.others),
         )
 
     def sentence(self) -> str:
@@ -164,6 +165,14 @@ class FreeResources:
             others.update(dict(room.others))
         parts += [other(name, amount) for name, amount in sorted(others.items())]
         return f"free {listed(parts)}{_on(dict(self.on_nodes))}"
+
+
+def _with_more(others: Amounts, more: Amounts) -> Amounts:
+    """Amounts of other resources with those that were freed."""
+    found = dict(others)
+    for name, amount in more:
+        found[name] = amount_in(found, name) + amount
+    return tuple(sorted(found.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Amounts as people read them: GPUs, watts, CPU, memory, and short lists."""
 
-from plimsoll_placement.model import GpuType
+from plimsoll_placement.model import SINGLE, GpuType
 
 MILLIWATTS_PER_WATT = 1000
 WATTS_PER_KILOWATT = 1000
@@ -43,8 +43,20 @@ def gpu_memory(size_bytes: int) -> str:
 
 def other(resource: str, amount: int) -> str:
     """An amount of another resource: of storage, in bytes, as GiB; of devices, how many."""
+    if is_single(resource):
+        return f"a {resource_name(resource)}"
     is_storage = resource.startswith(_IN_BYTES)
     return f"{memory(amount)} of {resource}" if is_storage else f"{amount} × {resource}"
+
+
+def is_single(resource: str) -> bool:
+    """Whether every node has just one of a resource."""
+    return resource.startswith(SINGLE)
+
+
+def resource_name(resource: str) -> str:
+    """What people call a resource."""
+    return resource.removeprefix(SINGLE).partition("|")[0]
 
 
 def counted(count: int, noun: str) -> str:

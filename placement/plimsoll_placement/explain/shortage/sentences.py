@@ -7,10 +7,12 @@ from plimsoll_placement.explain.shortage.amounts import (
     gpu_memory,
     gpus,
     gpus_of,
+    is_single,
     listed,
     memory,
     other,
     power,
+    resource_name,
 )
 from plimsoll_placement.explain.shortage.shortage import Ask, Reason, Shortage
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Shape
@@ -176,12 +178,16 @@ def _others_left(shortage: Shortage) -> str:
     if others.gpu_memory_bytes < shape.gpu_memory_bytes:
         free.append(gpu_memory(max(0, others.gpu_memory_bytes)))
     needed = dict(shape.others)
-    free += [other(name, amount) for name, amount in others.others if amount < needed[name]]
-    if free:
+    short = [(name, amount) for name, amount in others.others if amount < needed[name]]
+    free += [other(name, amount) for name, amount in short if not is_single(name)]
+    taken = [resource_name(name) for name, _ in short if is_single(name)]
+    found = [f"have at most {listed(free)} left"] if free else []
+    found += [f"offer no {listed(taken)}"] if taken else []
+    if found:
         where = "nodes with such GPUs free" if shape.gpu_milli else "nodes that it may use"
-        return f"{where} have at most {listed(free)} left"
+        return f"{where} {' and '.join(found)}"
     beside = ", memory of GPUs" if shape.gpu_memory_bytes else ""
-    beside += "".join(f", {name}" for name in needed)
+    beside += "".join(f", {resource_name(name)}" for name in needed)
     all_of_it = f"CPU, memory{beside} and pod slots"
     return f"there are {all_of_it} for {others.pods} of {shortage.ask.pods} pods"
 

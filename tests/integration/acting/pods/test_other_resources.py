@@ -1,11 +1,11 @@
-"""Pods that ask for network devices or storage are sent where kube-scheduler finds them free."""
+"""Pods that ask for devices, storage or ports are sent where kube-scheduler finds them free."""
 
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.scene import Scene
 from support.clusters.workload_lives import adopted
 from support.objects.batch_jobs import a_batch_job
-from support.objects.job_manifests import a_template, a_training_job
+from support.objects.job_manifests import a_template, a_training_job, an_inference_job
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
 EFA = "vpc.amazonaws.com/efa"
@@ -41,3 +41,25 @@ def test_a_job_of_its_own_controller_that_asks_for_them_is_let_go(scene: Scene) 
     container = job["spec"]["template"]["spec"]["containers"][0]
     container["resources"]["limits"] |= {EFA: "4", "ephemeral-storage": "10Gi"}
     assert set(scene.running(adopted(scene, job)).nodes) == {"a"}
+
+
+def test_pods_that_cannot_share_a_node_are_not_sent_to_one(scene: Scene) -> None:
+    """By a port of the node, or since they keep away from each other."""
+    scene.add_nodes(*(fake_node(name, gpus=8) for name in ("a", "b", "c")))
+    listening = a_template(hostNetwork=True)
+    listening["spec"]["containers"][0]["ports"] = [{"containerPort": 29500}]
+    gang = a_training_job("gang", workers=2, template=listening)
+    apart = a_template(labels={"app": "serve"})
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "serve"}},
+    }
+    rule = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    apart["spec"]["affinity"] = {"podAntiAffinity": rule}
+    service = an_inference_job("serve", template=apart, role={"replicas": {"min": 0, "max": 3}})
+    service["spec"]["replicas"] = 3
+    scene.apply(gang, service)
+    assert len({*scene.running(gang).nodes}) == 2
+    assert len({*scene.running(service).nodes}) == 3
+    for job in (gang, service):
+        assert "NodeRefused" not in {each["reason"] for each in scene.all_events(job)}

@@ -1,6 +1,7 @@
 from plimsoll.acting.pods.occupancy import Need, Occupancy
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.model import SINGLE
 from support.clusters.seen import at, pods_of, seen
 from support.objects.job_manifests import a_gpu_pod, a_training_job
 
@@ -110,3 +111,18 @@ def test_what_a_node_has_besides_gpus_is_promised_once() -> None:
     occupancy = Occupancy(seen(node))
     assert occupancy.take_all([Need("a", ((hca, 4),))])
     assert not occupancy.take_all([Need("a", ((hca, 1),))])
+
+
+def test_of_a_port_of_a_node_there_is_one() -> None:
+    port, job = f"{SINGLE}host port TCP 29500", at(a_training_job("job"), "b")
+    (pod,) = pods_of(job)
+    pod["spec"]["containers"][0]["ports"] = [{"containerPort": 29500, "hostPort": 29500}]
+    occupancy = cluster(job, pod)
+    assert (occupancy.free("a", port), occupancy.free("b", port), occupancy.free("c", port)) == (
+        1,
+        0,
+        0,
+    )
+    assert not occupancy.take_all([Need("a", ((port, 1),)), Need("a", ((port, 1),))])
+    assert occupancy.take_all([Need("a", ((port, 1),))])
+    assert not occupancy.take_all([Need("a", ((port, 1),))])

@@ -128,3 +128,16 @@ def test_sums_end_at_the_largest_number(resource: str, amount: str, part: str) -
 def test_nonsense_is_refused() -> None:
     with pytest.raises(InvalidQuantity):
         requests_of({"containers": [asks("lots")]})
+
+
+def test_ports_of_the_node_are_requested_where_a_pod_takes_them() -> None:
+    ports = [{"containerPort": 80, "hostPort": 8080}, {"containerPort": 53, "protocol": "UDP"}]
+    init = {"name": "i", "ports": [{"containerPort": 1, "hostPort": 1}]}
+    sidecar = {"name": "s", "restartPolicy": "Always", "ports": [{"containerPort": 9100}]}
+    spec = {"containers": [{"name": "c", "ports": ports}], "initContainers": [init, sidecar]}
+    assert requests_of(spec).others == {"single:host port TCP 8080": 1}
+    assert requests_of({**spec, "hostNetwork": True}).others == {
+        "single:host port TCP 8080": 1,
+        "single:host port UDP 53": 1,
+        "single:host port TCP 9100": 1,
+    }

@@ -187,3 +187,14 @@ def test_what_stays_shrunk_is_the_same_object_from_turn_to_turn() -> None:
     first = builder.cluster(snapshot)
     assert first.nodes[0].cpu_millis == 12_000
     assert builder.cluster(snapshot) is first
+
+
+def test_a_node_on_which_a_job_has_a_port_is_not_shrunk() -> None:
+    template = a_template(hostNetwork=True)
+    template["spec"]["containers"][0]["ports"] = [{"containerPort": 29500, "hostPort": 29500}]
+    gang = at(a_training_job("gang", template=template), "n-0")
+    (pod,) = pods_of(gang)
+    pod["spec"] |= copy.deepcopy(template["spec"])
+    snapshot = seen(the_node(), gang, pod)
+    assert ProblemBuilder().cluster(snapshot).nodes[0].others == (("ephemeral-storage", 1 << 40),)
+    assert changed(planned(the_node(), ELSEWHERE, gang, pod)) == set()
