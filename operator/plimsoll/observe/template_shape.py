@@ -7,13 +7,16 @@ from typing import Any
 
 import msgspec
 
-from plimsoll.kube.objects.objects import PodSpec
+from plimsoll.kube.objects.objects import Labels, PodSpec
 
 _NOT_READ = "left-out"
 
 
-def template_shape(spec: PodSpec, gpus: str) -> dict[str, Any]:
-    """A pod template for a job, without the GPU resource of that name."""
+def template_shape(spec: PodSpec, gpus: str, labels: Labels) -> dict[str, Any]:
+    """A pod template for a job, without the GPU resource of that name.
+
+    The pods' labels are kept where they decide which pods keep away from each other.
+    """
     kept = msgspec.structs.replace(
         spec,
         node_name="",
@@ -26,7 +29,8 @@ def template_shape(spec: PodSpec, gpus: str) -> dict[str, Any]:
     raw: dict[str, Any] = msgspec.to_builtins(kept)
     for part in ("containers", "initContainers"):
         raw[part] = [_without(each, gpus) for each in raw.get(part, ())]
-    return {"spec": raw}
+    apart = spec.affinity is not None and spec.affinity.pod_anti_affinity is not None
+    return {"metadata": {"labels": dict(labels)}, "spec": raw} if apart else {"spec": raw}
 
 
 def _without(container: dict[str, Any], gpus: str) -> dict[str, Any]:

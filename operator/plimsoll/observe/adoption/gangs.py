@@ -66,7 +66,7 @@ def gang_of(candidate: Candidate) -> Gang:
         is_elastic=view.sizing is not None,
         gpu_resource=resource,
         gpus=gpus,
-        template=template_shape(slowest.template.spec, resource),
+        template=template_shape(slowest.template.spec, resource, slowest.template.metadata.labels),
         priority_class_name=first.template.spec.priority_class_name,
         save_seconds=_save_seconds(slowest),
     )

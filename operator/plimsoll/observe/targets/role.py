@@ -41,16 +41,18 @@ def gpus_of(spec: PodSpec) -> tuple[str, int]:
 
 def target_role(reading: Reading, ref: TargetRef) -> Role:
     """The role. Raises UnusableTarget."""
-    templates = reading.workload.pod_specs
-    resource, count = _gpus_of_all(reading, templates)
-    most = max(templates, key=_size)
+    templates = reading.workload.templates
+    resource, count = _gpus_of_all(reading, reading.workload.pod_specs)
+    most = max(templates, key=lambda template: _size(template.spec))
     try:
         return Role(
             name=TARGET,
             replicas=ref.replicas,
             gpus_per_replica=Decimal(count * len(templates)),
             pods_per_replica=len(templates),
-            template=PodTemplate.model_validate(template_shape(most, resource)),
+            template=PodTemplate.model_validate(
+                template_shape(most.spec, resource, most.metadata.labels)
+            ),
             profiles=ref.profiles,
             utilization=ref.utilization,
             # If kube-scheduler alone places the pods, nothing can keep them off spot nodes.

@@ -14,7 +14,10 @@ from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
-from support.clusters.seen import at, pods_of, seen
+from support.clusters.adopted_jobs import a_stand_in
+from support.clusters.seen import a_reading, at, pods_of, seen
+from support.clusters.target_lives import a_targeting_job, a_workload
+from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import a_gpu_pod, a_template, a_training_job, an_inference_job
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -114,3 +117,23 @@ def test_a_port_that_somebody_else_has_is_not_to_be_had() -> None:
     (hold,) = planned(node, other, job).holds
     assert hold.message.endswith("nodes with such GPUs free offer no host port TCP 29500")
     assert most_on_a_node(node, other, a_training_job("job", template=listening(29501))) == 1
+
+
+def with_rule(template: Manifest) -> None:
+    """Let the pods of another controller's template keep away from each other."""
+    template["metadata"] = {"labels": {"app": "web"}}
+    template["spec"]["affinity"] = apart({"matchLabels": {"app": "web"}})["spec"]["affinity"]
+
+
+def test_pods_of_other_controllers_keep_away_from_each_other_too() -> None:
+    batch = a_batch_job("train", workers=3)
+    with_rule(batch["spec"]["template"])
+    assert most_on_a_node(*NODES, batch, a_stand_in(batch)) == 1
+    target, job = a_workload(replicas=1), a_targeting_job()
+    with_rule(target["spec"]["template"])
+    snapshot = seen(*NODES, job, targets=[a_reading(target)])
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    (role,) = plan_input.problem.jobs[0].roles
+    assert [name.partition("|")[0] for name, _ in role.shape.others] == [
+        "single:node without its like (podAntiAffinity)"
+    ]
