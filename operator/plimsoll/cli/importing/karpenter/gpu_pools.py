@@ -33,6 +33,7 @@ def gpu_pool(pool: NodePool, choice: Choice) -> Raw:
     provisioning |= {"maxAge": age} if age != _NEVER else {}
     provisioning |= {"cpu": machine.cpu} if machine.cpu else {}
     provisioning |= {"memory": machine.memory} if machine.memory else {}
+    provisioning |= {"resources": dict(machine.devices)} if machine.devices else {}
     provisioning["nodeClaim"] = _node_claim(pool, choice)
     spec = {
         "nodeSelector": {POOL: choice.name},

@@ -17,17 +17,22 @@ from plimsoll_placement.model import WHOLE_GPU_MILLI
 _AWS: Final = "karpenter.k8s.aws/instance-"
 _SKU: Final = "karpenter.azure.com/sku-"
 _OF_INSTANCE_TYPES: Final = (_AWS, _SKU)
+_ATTACHED: Final = ("vpc.amazonaws.com/efa",)
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """An instance type's GPUs, the CPUs and memory that pods can have, if known, and its labels."""
+    """An instance type's GPUs and labels, and what else pods can have of it, if that is known.
+
+    `devices`: the network devices that Karpenter attaches where they are requested, by resource.
+    """
 
     gpu_type: str
     gpus: int
     cpu: str = ""
     memory: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    devices: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,8 @@ def _of_node(node: Node) -> Machine | None:
     can = node.status.allocatable
     sizes = {name: str(can[name]) for name in ("cpu", "memory") if name in can}
     labels = {k: v for k, v in node.metadata.labels.items() if k.startswith(_OF_INSTANCE_TYPES)}
-    return Machine(offers[0].gpu_type, offers[0].count, **sizes, labels=labels)
+    devices = {name: str(can[name]) for name in _ATTACHED if str(can.get(name, 0)) != "0"}
+    return Machine(offers[0].gpu_type, offers[0].count, **sizes, labels=labels, devices=devices)
 
 
 def _table() -> Iterator[tuple[str, Machine]]:

@@ -152,10 +152,12 @@ def test_instance_types_of_families_are_those_that_all_requirements_allow(
 def test_nodes_say_what_their_instance_type_has(imported: Importer) -> None:
     labels = {INSTANCE_TYPE: "bigbox.2", "karpenter.sh/nodepool": "gpu", ZONE: "elsewhere"}
     node = fake_node("n", gpu_type=L4, gpus=2, cpu="30", memory="100Gi", labels=labels)
+    node["status"]["allocatable"] |= {"vpc.amazonaws.com/efa": "4", "example.com/unknown": "1"}
     found = imported(a_node_pool(), node)
     spec = found.pools["gpu"]
     assert (spec["gpuType"], spec["gpusPerNode"]) == (L4, 2)
     assert (spec["provisioning"]["cpu"], spec["provisioning"]["memory"]) == ("30", "100Gi")
+    assert spec["provisioning"]["resources"] == {"vpc.amazonaws.com/efa": "4"}
     assert spec["provisioning"]["max"] == 8
 
 
