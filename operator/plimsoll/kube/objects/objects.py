@@ -84,9 +84,9 @@ class Container(Wire, frozen=True):
     """A container; `restart_policy` Always makes an init container a sidecar."""
 
     name: str = ""
-    ports: tuple[ContainerPort, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
     restart_policy: str = ""
+    ports: tuple[ContainerPort, ...] = ()
 
 
 class NodeSelectorRequirement(Wire, frozen=True):
