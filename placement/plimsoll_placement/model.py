@@ -30,7 +30,7 @@ UNKNOWN_BYTES: Final = 1 << 60
 Amounts = tuple[tuple[str, int], ...]
 """Amounts of resources with their names, in the order of these."""
 SINGLE: Final = "single:"
-"""With this begins what every node has one of, unless its `others` say otherwise: a host port."""
+"""The prefix of what every node has one of, such as a port, unless its `others` say otherwise."""
 
 
 def amount_in(amounts: Mapping[str, int], resource: str) -> int:

@@ -192,8 +192,12 @@ class Ledger:
         return pods
 
     def _room_aside_from_rules(self, device_pool: DevicePool, shape: Shape, at: Positions) -> Ints:
-        rows = device_pool.rows[at]
-        room = np.minimum(device_pool.room(shape.gpu_milli, at), self.slots[rows])
+        beside = self.room_beside_devices(device_pool.rows[at], shape)
+        return np.minimum(device_pool.room(shape.gpu_milli, at), beside)
+
+    def room_beside_devices(self, rows: Ints, shape: Shape) -> Ints:
+        """For how many pods some nodes have all but GPUs; negative where more is held than is."""
+        room = self.slots[rows]
         if shape.cpu_millis:
             room = np.minimum(room, self.cpu[rows] // shape.cpu_millis)
         if shape.memory_bytes:

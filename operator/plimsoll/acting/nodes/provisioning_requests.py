@@ -21,7 +21,6 @@ from plimsoll.observe.snapshot import NodeView
 from plimsoll.observe.views.pools import selects
 
 _HOSTNAME: Final = "kubernetes.io/hostname"
-_CPU, _LEAST_CPU = "cpu", "1m"
 
 Manifest = dict[str, Any]
 
@@ -53,7 +52,7 @@ def pod_template(
     owners = [owner_reference(pool)]
     limits = promised(pool)
     if any(name.startswith("hugepages-") for name in limits):
-        limits[_CPU] = _LEAST_CPU  # the API server takes huge pages only beside CPU or memory
+        limits["cpu"] = "1m"  # the API server takes huge pages only beside CPU or memory
     spec: Manifest = {
         "nodeSelector": dict(sorted(pool.spec.node_selector.items())),
         "tolerations": [_toleration(taint) for taint in template.taints],

@@ -23,6 +23,8 @@ _ONE_NODE: Final = "kubernetes.io/hostname"
 
 def places_apart(job: Job, role: str, template: PodTemplate) -> Iterator[str]:
     """What a pod of a role takes so that no other of its like is on its node, by resource."""
+    if template.spec.affinity is None:
+        return  # as nearly always, and what follows takes time
     affinity = placement_spec(template).affinity
     if affinity is None or affinity.pod_anti_affinity is None:
         return

@@ -15,10 +15,8 @@ from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.api.training_job import TrainingJob
 from plimsoll.observe.eligibility.placement_spec import placement_spec
 from plimsoll.observe.eligibility.requests import Requests, effective_requests
-from plimsoll.observe.labels import GPU_MEMORY
-from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.snapshot import JobView, NodeView, PodView
-from plimsoll.planning.cluster.pod_requests import WORKER
+from plimsoll.planning.cluster.pod_requests import WORKER, besides_gpus
 from plimsoll.planning.faults import Guard, unguarded
 from plimsoll_placement.model import Amounts
 
@@ -123,8 +121,7 @@ def _beyond(pod: PodView, requested: Requests | None) -> Overhead:
     memory = pod.requests.memory_bytes - requested.memory_bytes
     others = (
         (name, amount - requested.others.get(name, 0))
-        for name, amount in sorted(pod.requests.others.items())
-        if name != GPU_MEMORY and not is_gpu_resource(name)
+        for name, amount in sorted(besides_gpus(pod.requests).items())
     )
     found = tuple(each for each in others if each[1] > 0)
     return Overhead(max(0, cpu), max(0, memory), found)

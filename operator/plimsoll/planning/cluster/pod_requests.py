@@ -6,7 +6,8 @@ from plimsoll.api.kinds import Job
 from plimsoll.api.parts import gang_roles
 from plimsoll.api.templates.pod_template import PodTemplate
 from plimsoll.observe.eligibility.placement_spec import placement_spec
-from plimsoll.observe.eligibility.requests import effective_requests
+from plimsoll.observe.eligibility.requests import Requests, effective_requests
+from plimsoll.observe.labels import GPU_MEMORY
 from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.planning.cluster.apart import places_apart
 from plimsoll.planning.cluster.power_model import Utilization, draw_milli
@@ -20,9 +21,17 @@ def pod_shape(template: PodTemplate, gpu_milli: int, utilization: Utilization) -
     """One pod's requests on its node."""
     requests = effective_requests(placement_spec(template))
     draws = draw_milli(gpu_milli, utilization)
-    others = ((name, n) for name, n in requests.others.items() if not is_gpu_resource(name))
-    shape = Shape(gpu_milli, requests.cpu_millis, requests.memory_bytes, draws)
-    return replace(shape, others=tuple(sorted(others))) if requests.others else shape
+    others = tuple(sorted(besides_gpus(requests).items()))
+    return Shape(gpu_milli, requests.cpu_millis, requests.memory_bytes, draws, others=others)
+
+
+def besides_gpus(requests: Requests) -> dict[str, int]:
+    """What is requested besides CPU, memory and GPUs, by resource."""
+    return {
+        name: amount
+        for name, amount in requests.others.items()
+        if name != GPU_MEMORY and not is_gpu_resource(name)
+    }
 
 
 def shape_beside_its_like(

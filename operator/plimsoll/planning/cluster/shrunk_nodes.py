@@ -13,9 +13,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from plimsoll.observe.eligibility.requests import Requests
-from plimsoll.observe.nodes.gpus import is_gpu_resource
 from plimsoll.observe.snapshot import JobView, NodeView, PodView, Snapshot
 from plimsoll.planning.cluster.overhead import ByNode, Overheads
+from plimsoll.planning.cluster.pod_requests import besides_gpus
 from plimsoll.planning.faults import Guard, unguarded
 from plimsoll_placement.model import amount_in
 
@@ -122,9 +122,8 @@ def _add(held: _Held, pod: Requests, template: Requests) -> None:
     held.cpu_millis += min(pod.cpu_millis, template.cpu_millis)
     held.memory_bytes += min(pod.memory_bytes, template.memory_bytes)
     held.pods += 1
-    for name, amount in template.others.items():
-        if not is_gpu_resource(name):
-            held.others[name] += min(amount, pod.others.get(name, 0))
+    for name, amount in besides_gpus(template).items():
+        held.others[name] += min(amount, pod.others.get(name, 0))
 
 
 def _with_room(node: NodeView, held: _Held) -> NodeView:

@@ -100,16 +100,7 @@ def _joined(parts: list[Ints]) -> Ints:
 
 def others_room(ledger: Ledger, rows: Ints, shape: Shape) -> Ints:
     """Pods for which each of these rows has all that they take besides GPUs."""
-    room = ledger.slots[rows]
-    if shape.cpu_millis:
-        room = np.minimum(room, ledger.cpu[rows] // shape.cpu_millis)
-    if shape.memory_bytes:
-        room = np.minimum(room, ledger.memory[rows] // shape.memory_bytes)
-    if shape.gpu_memory_bytes:
-        room = np.minimum(room, ledger.gpu_memory_room(rows, shape))
-    for name, amount in shape.others:
-        room = np.minimum(room, ledger.other(name)[rows] // amount)
-    return np.maximum(room, 0)
+    return np.maximum(ledger.room_beside_devices(rows, shape), 0)
 
 
 def _grants(device_pool: DevicePool, requested_milli: int) -> Ints:
