@@ -5,16 +5,13 @@ from typing import Any
 
 import pytest
 
-from plimsoll.planning.actions import Admit, Plan
-from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.actions import Admit
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.check import violations
-from plimsoll_placement.effort import Effort
-from plimsoll_placement.solve import solve
 from support.clusters.adopted_jobs import a_stand_in
+from support.clusters.planned import planned
 from support.clusters.seen import a_reading, at, pods_of, seen
 from support.clusters.target_lives import a_targeting_job, a_workload
 from support.objects.batch_jobs import a_batch_job
@@ -43,14 +40,6 @@ def listening(port: int) -> Manifest:
     template = a_template(hostNetwork=True)
     template["spec"]["containers"][0]["ports"] = [{"containerPort": port}]
     return template
-
-
-def planned(*manifests: Manifest) -> Plan:
-    snapshot = seen(*manifests)
-    plan_input = plan_input_of(snapshot, ProblemBuilder())
-    solution = solve(plan_input.problem, Effort(deterministic_seconds=0))
-    assert violations(plan_input.problem, solution.placements) == ()
-    return plan_of(snapshot, PlanResult(plan_input, solution))
 
 
 def most_on_a_node(*manifests: Manifest) -> int:

@@ -6,14 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from plimsoll.planning.actions import Plan
-from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.check import violations
-from plimsoll_placement.effort import Effort
-from plimsoll_placement.solve import solve
+from support.clusters.planned import planned
 from support.clusters.seen import at, pods_of, seen
 from support.objects.job_manifests import (
     a_gpu_pod,
@@ -39,14 +35,6 @@ def its_pods(job: Manifest) -> list[Manifest]:
 
 def the_node(cpu: str = "16", memory: str = "64Gi") -> Manifest:
     return fake_node("n-0", gpus=4, cpu=cpu, memory=memory)
-
-
-def planned(*manifests: Manifest, builder: ProblemBuilder | None = None) -> Plan:
-    snapshot = seen(*manifests)
-    plan_input = plan_input_of(snapshot, builder or ProblemBuilder())
-    solution = solve(plan_input.problem, Effort(deterministic_seconds=0.1))
-    assert violations(plan_input.problem, solution.placements) == ()
-    return plan_of(snapshot, PlanResult(plan_input, solution))
 
 
 def changed(plan: Plan) -> set[str]:

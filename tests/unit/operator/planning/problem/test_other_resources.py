@@ -5,29 +5,15 @@ from collections import Counter
 import pytest
 
 from plimsoll.planning.actions import Admit, Plan
-from plimsoll.planning.plan.decisions import PlanResult, plan_of
-from plimsoll.planning.problem.build import plan_input_of
-from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.check import violations
-from plimsoll_placement.effort import Effort
-from plimsoll_placement.solve import solve
 from support.clusters.adopted_jobs import a_stand_in
-from support.clusters.seen import seen
+from support.clusters.planned import planned
 from support.objects.batch_jobs import a_batch_job
 from support.objects.job_manifests import a_gpu_pod, a_template, a_training_job, an_inference_job
 
 EFA = "vpc.amazonaws.com/efa"
-
-
-def planned(*manifests: Manifest) -> Plan:
-    snapshot = seen(*manifests)
-    plan_input = plan_input_of(snapshot, ProblemBuilder())
-    solution = solve(plan_input.problem, Effort(deterministic_seconds=0))
-    assert violations(plan_input.problem, solution.placements) == ()
-    return plan_of(snapshot, PlanResult(plan_input, solution))
 
 
 def places(plan: Plan) -> Counter[str]:
