@@ -63,10 +63,14 @@ def test_a_service_waits_for_the_pods_that_give_way_to_it(scene: Scene) -> None:
     assert most_gpus(history) == {"node": 2}
 
 
-def with_host_port(template: Manifest) -> Manifest:
-    """Of what kube-scheduler looks at, a port of the node is what plans know nothing about."""
-    template["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080}]
-    return template
+def away_from(app: str) -> Manifest:
+    """A pod template that keeps away from other pods' labels, which plans know nothing about."""
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": app}},
+    }
+    rule = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return a_template(affinity={"podAntiAffinity": rule})
 
 
 @pytest.mark.slow
@@ -74,9 +78,10 @@ def test_where_the_scheduler_refuses_a_pod_the_plan_is_made_again(scene: Scene) 
     scene.add_nodes(fake_node("cheap", gpus=4), fake_node("dear", gpus=4))
     for name, price in (("cheap", "1"), ("dear", "2")):
         scene.apply(a_pool(name, {"kubernetes.io/hostname": name}, pricePerGPUHour=price))
-    blocker = with_host_port(a_gpu_pod("blocker", "cheap"))
+    blocker = a_gpu_pod("blocker", "cheap")
+    blocker["metadata"]["labels"] = {"app": "blocker"}
     scene.apply(blocker)
-    train = a_training_job("train", template=with_host_port(a_template()))
+    train = a_training_job("train", template=away_from("blocker"))
     scene.apply(train)
     status = scene.until(train, reason="Admitted")
     assert status["nodesSummary"] == "cheap"

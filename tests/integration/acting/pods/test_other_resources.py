@@ -5,7 +5,13 @@ from plimsoll_devcluster.manifest import Manifest
 from support.clusters.scene import Scene
 from support.clusters.workload_lives import adopted
 from support.objects.batch_jobs import a_batch_job
-from support.objects.job_manifests import a_template, a_training_job, an_inference_job
+from support.objects.job_manifests import (
+    a_gpu_pod,
+    a_pool,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
 
 OPERATOR_ENVIRONMENT = {"PLIMSOLL_ADOPTS_JOBS": "true"}
 EFA = "vpc.amazonaws.com/efa"
@@ -43,12 +49,31 @@ def test_a_job_of_its_own_controller_that_asks_for_them_is_let_go(scene: Scene) 
     assert set(scene.running(adopted(scene, job)).nodes) == {"a"}
 
 
+def listening(template: Manifest) -> Manifest:
+    """A pod or a template whose pods take port 29500 of their node."""
+    template["spec"]["hostNetwork"] = True
+    template["spec"]["containers"][0]["ports"] = [{"containerPort": 29500}]
+    return template
+
+
+def test_a_pod_is_not_sent_to_a_node_where_another_has_its_port(scene: Scene) -> None:
+    scene.add_nodes(fake_node("cheap", gpus=4), fake_node("dear", gpus=4))
+    for name, price in (("cheap", "1"), ("dear", "2")):
+        scene.apply(a_pool(name, {"kubernetes.io/hostname": name}, pricePerGPUHour=price))
+    scene.apply(listening(a_gpu_pod("other", "cheap")))
+    job, late = (a_training_job(name, template=listening(a_template())) for name in ("job", "late"))
+    scene.apply(job)
+    assert scene.running(job).nodes == ["dear"]
+    assert "NodeRefused" not in {each["reason"] for each in scene.all_events(job)}
+    scene.apply(late)
+    (event,) = scene.events(late, "InsufficientResources")
+    assert "host port TCP 29500" in event["note"]
+
+
 def test_pods_that_cannot_share_a_node_are_not_sent_to_one(scene: Scene) -> None:
     """By a port of the node, or since they keep away from each other."""
     scene.add_nodes(*(fake_node(name, gpus=8) for name in ("a", "b", "c")))
-    listening = a_template(hostNetwork=True)
-    listening["spec"]["containers"][0]["ports"] = [{"containerPort": 29500}]
-    gang = a_training_job("gang", workers=2, template=listening)
+    gang = a_training_job("gang", workers=2, template=listening(a_template()))
     apart = a_template(labels={"app": "serve"})
     term = {
         "topologyKey": "kubernetes.io/hostname",
