@@ -1,6 +1,7 @@
 """Turn the solver's placements into a plan: what changes for each job, which jobs wait, and why."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -11,11 +12,12 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize
 from plimsoll.planning.disruption.budgets import kept_by_budgets
 from plimsoll.planning.disruption.lost_places import lost_places
+from plimsoll.planning.plan.why_moved import what_it_gains, why_not_there
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.running import running_assignments
 from plimsoll.planning.quota.reservation import Reservation
 from plimsoll.planning.training.batch_choice import better_batch
-from plimsoll.planning.training.rates import knows_its_unit
+from plimsoll.planning.training.rates import expected_rates, knows_its_unit
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.explain import Explainer, Lack
 from plimsoll_placement.model import (
@@ -28,8 +30,10 @@ from plimsoll_placement.model import (
     NodeName,
     Placements,
 )
+from plimsoll_placement.placing.retention import is_on_spot
 from plimsoll_placement.placing.shortfall import missing
 from plimsoll_placement.problem import Problem
+from plimsoll_placement.score.price import pays, weighed_gain, weighed_loss
 from plimsoll_placement.score.worth import lost_work
 from plimsoll_placement.solution import Solution
 
@@ -200,9 +204,50 @@ def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assign
         chosen = _leaves_by_choice(snapshot, job)
         return Migrate(name, assignments, Reason.MIGRATED if chosen else Reason.NODE_LEFT, text)
     text = f"moved to {assignments_text(assignments)}"
+    why = _why_moved(snapshot, result, job, assignments)
+    why = f", power domain {domain} has too little power left" if domain else why
+    return Migrate(name, assignments, Reason.MIGRATED, text + why, domain)
+
+
+def _why_moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments) -> str:
+    """Why a job moves off nodes that are in order, to follow where it goes; "" if none is known."""
+    name, problem, plan_input = JobName(job.name), result.problem, result.plan_input
     if job.name in result.solution.reseated:
-        text = f"{text}, where a shared GPU has more memory left for its load"
-    return Migrate(name, assignments, Reason.MIGRATED, text, domain)
+        return ", where a shared GPU has more memory left for its load"
+    if name in plan_input.off_spot and any(is_on_spot(problem, each) for each in job.running):
+        return f", off spot: {plan_input.off_spot[name]}"
+    barred = "" if name in plan_input.to_spot else why_not_there(problem, plan_input.original(job))
+    if barred:
+        return f": {barred}"
+    room = _listed(_new_where(result, job, _left_behind(job, assignments)))
+    gain = weighed_gain(problem, job, job.running, assignments)
+    loss = weighed_loss(problem, job, job.running, assignments)
+    if room and not (gain > 0 and pays(problem, gain, loss)):
+        return f", makes room for {room}"
+    gains = what_it_gains(problem, job, assignments, _speed(snapshot, job, assignments))
+    return f": {gains}" if gains else ""
+
+
+def _left_behind(job: Job, assignments: Assignments) -> set[NodeName]:
+    """The nodes on which a job will have fewer pods than now."""
+    was, will = (
+        Counter(name for each in placed for name in each.nodes)
+        for placed in (job.running, assignments)
+    )
+    return set(was - will)
+
+
+def _speed(snapshot: Snapshot, job: Job, assignments: Assignments) -> float:
+    """How fast a gang's new GPUs are for it, relative to those it has; 1.0 if that is unknown."""
+    training = snapshot.job_by_name[JobName(job.name)].training
+    if training is None:
+        return 1.0
+    workers = job.size(assignments)
+    rates = expected_rates(training, (workers,))
+    was, will = (
+        rates.get((placed[0].gpu_type, workers), 0.0) for placed in (job.running, assignments)
+    )
+    return will / was if was and will else 1.0
 
 
 def _overdrawn(result: PlanResult, job: Job, assignments: Assignments) -> str:
@@ -296,17 +341,25 @@ def _listed(winners: Iterable[Job]) -> str:
 
 def _winners(result: PlanResult, victim: Job) -> list[Job]:
     """The jobs that are new on the victim's nodes; if none, those that are new on its GPU type."""
-    nodes = {name for a in victim.running for name in a.nodes}
+    there = _new_where(result, victim, {name for a in victim.running for name in a.nodes})
     types = {a.gpu_type for a in victim.running}
+    return there or _new(result, victim, lambda fresh: fresh.gpu_type in types)
+
+
+def _new_where(result: PlanResult, but: Job, nodes: AbstractSet[NodeName]) -> list[Job]:
+    """The jobs that are new on any of these nodes, the most important ones first."""
+    return _new(result, but, lambda fresh: not nodes.isdisjoint(fresh.nodes))
+
+
+def _new(result: PlanResult, but: Job, counts: Callable[[Assignment], bool]) -> list[Job]:
+    """The other jobs that get an assignment which counts, the most important ones first."""
     new = [
-        (job, fresh)
+        job
         for job in result.problem.jobs
-        if job.whole_name != victim.whole_name
-        and (fresh := set(result.solution.placements.get(job.name, ())) - set(job.running))
+        if job.whole_name != but.whole_name
+        and any(map(counts, set(result.solution.placements.get(job.name, ())) - set(job.running)))
     ]
-    there = [job for job, fresh in new if any(nodes.intersection(a.nodes) for a in fresh)]
-    alike = [job for job, fresh in new if any(a.gpu_type in types for a in fresh)]
-    return sorted(there or alike, key=lambda job: (-job.priority, job.name))
+    return sorted(new, key=lambda job: (-job.priority, job.name))
 
 
 def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:

@@ -72,6 +72,8 @@ class PlanInput:
         default_factory=dict[JobName, str], compare=False
     )
     """The jobs that wait for spot although they could start off it, and why."""
+    to_spot: AbstractSet[JobName] = field(default=frozenset(), compare=False)
+    """The jobs that go to spot, or back to it."""
     relocated: Mapping[JobName, str] = field(default_factory=dict[JobName, str], compare=False)
     """The gangs planned as if they had already moved elsewhere, and why they move."""
     yielding: Mapping[JobName, DomainName] = field(
@@ -161,6 +163,7 @@ def _plan_input(snapshot: Snapshot, builder: ProblemBuilder) -> PlanInput:
         feasibility,
         rules.spot.off,
         rules.spot.waiting,
+        rules.spot.to,
         adjustments=adjusted.adjustments,
         unprotected=rules.protected.ended,
     )

@@ -326,7 +326,7 @@ def test_a_job_moves_where_that_is_worth_the_restart() -> None:
     migrate = actions(plan)["fast"]
     assert isinstance(migrate, Migrate)
     assert migrate.reason == Reason.MIGRATED
-    assert migrate.message == "moved to NVIDIA-H100-80GB-HBM3 on h100"
+    assert migrate.message == "moved to NVIDIA-H100-80GB-HBM3 on h100: 10 times as fast"
 
 
 def test_a_limit_that_fell_stops_what_is_beyond_it() -> None:

@@ -1,0 +1,159 @@
+"""A job that moves is told why: what no longer allows its place, who needs it, or what it gains."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from plimsoll.planning.actions import Migrate
+from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.problem.build import plan_input_of
+from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll_devcluster.fake_nodes import fake_node
+from plimsoll_devcluster.gpu_models import A100, H100
+from plimsoll_devcluster.manifest import Manifest
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.solve import solve
+from support.clusters.seen import NOW, at, pods_of, seen
+from support.objects.job_manifests import (
+    a_policy,
+    a_pool,
+    a_power_domain,
+    a_training_job,
+    an_inference_job,
+)
+
+HOST = "kubernetes.io/hostname"
+SPOT: Manifest = {"capacityType": "Spot"}
+CHEAP: Manifest = {"pricePerGPUHour": "1"}
+DEAR: Manifest = {"pricePerGPUHour": "40"}
+RISKY: Manifest = {"interruptionsPerHour": "0.1"}
+RACKS = a_pool("racks", {"rack-of": "n"}, topologyKeys=[{"name": "rack", "label": "rack"}])
+
+
+def pools(*specs: Manifest) -> list[Manifest]:
+    """A pool for each of the nodes `n-0`, `n-1` and so on."""
+    return [a_pool(f"p-{i}", {HOST: f"n-{i}"}, **spec) for i, spec in enumerate(specs)]
+
+
+def nodes(*kinds: str, gpus: int = 2) -> list[Manifest]:
+    return [fake_node(f"n-{i}", kind, gpus) for i, kind in enumerate(kinds)]
+
+
+def in_racks(*racks: str) -> list[Manifest]:
+    made = [fake_node(f"n-{i}", H100, 2) for i, _ in enumerate(racks)]
+    for node, rack in zip(made, racks, strict=True):
+        node["metadata"]["labels"] |= {"rack": rack, "rack-of": "n"}
+    return [*made, RACKS]
+
+
+def why(job: Manifest, *places: str, gpu_type: str = H100, beside: Sequence[Manifest]) -> str:
+    """Why a job that runs at these places moves, as its event says behind where it goes."""
+    placed = at(job, *places, gpu_type=gpu_type)
+    snapshot = seen(*beside, placed, *pods_of(placed))
+    plan_input = plan_input_of(snapshot, ProblemBuilder())
+    solution = solve(plan_input.problem, Effort(deterministic_seconds=0.5))
+    changes = plan_of(snapshot, PlanResult(plan_input, solution)).changes
+    (move,) = [each for each in changes if each.job.endswith(f"/{job['metadata']['name']}")]
+    assert isinstance(move, Migrate), "it keeps its size"
+    said, _, last = move.message.rpartition(f" on {_nodes(move)}")
+    assert said.startswith("moved to ")
+    return last
+
+
+def _nodes(move: Migrate) -> str:
+    return ", ".join(sorted({name for each in move.assignments for name in each.nodes}))
+
+
+def a_gang(workers: int = 1, **spec: Any) -> Manifest:  # noqa: ANN401 - fields of a job's spec
+    return a_training_job("gang", workers=workers, gpus=2, **spec)
+
+
+@pytest.mark.parametrize("job", [a_gang(), an_inference_job("service")], ids=["gang", "service"])
+def test_a_job_that_may_not_be_on_spot_says_which_of_its_nodes_is(job: Manifest) -> None:
+    beside = [*nodes(H100, H100), *pools(SPOT, {})]
+    assert why(job, "n-0", beside=beside) == ": it may not be on spot, as n-0 is"
+
+
+def test_a_service_of_which_too_much_is_on_spot_says_so() -> None:
+    job = an_inference_job(
+        "service", replicas=2, role={"spot": {"allowed": True, "maxSharePercent": 50}}
+    )
+    beside = [*nodes(H100, H100, gpus=1), fake_node("n-2", H100, 1), *pools(SPOT, SPOT, {})]
+    found = why(job, "n-0", "n-1", beside=beside)
+    assert found == ": more of it is on spot than it allows"
+
+
+def test_a_job_whose_gpu_type_was_taken_off_its_list_names_it() -> None:
+    job = an_inference_job("service", loads={H100: 1})
+    beside = nodes(A100, H100)
+    assert why(job, "n-0", gpu_type=A100, beside=beside) == f": it may no longer run on {A100}"
+
+
+def test_a_gang_that_must_be_in_one_domain_names_its_level() -> None:
+    job = a_gang(2, topology={"required": "rack"})
+    assert why(job, "n-0", "n-1", beside=in_racks("a", "b", "b")) == ": it must be in one rack"
+
+
+def test_a_gang_that_is_nearer_together_elsewhere_is_faster() -> None:
+    job = a_gang(2, topology={"preferred": "rack", "communicationPercent": 20})
+    assert why(job, "n-0", "n-1", beside=in_racks("a", "b", "b")) == ": 11 % faster"
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"), [(10, "10 times as fast"), ("1.5", "50 % faster")], ids=["much", "some"]
+)
+def test_a_gang_says_how_much_faster_other_gpus_are_for_it(rate: int | str, said: str) -> None:
+    quick = {"saveSeconds": 0, "restoreSeconds": 0}
+    job = a_gang(rates={H100: rate, A100: 1}, checkpoint=quick)
+    assert why(job, "n-0", gpu_type=A100, beside=nodes(A100, H100)) == f": {said}"
+
+
+def test_what_a_move_saves_and_what_it_risks_for_that_are_both_named() -> None:
+    job = a_gang(spot={"allowed": True})
+    safe = why(job, "n-0", beside=[*nodes(H100, H100), *pools(DEAR, CHEAP)])
+    assert safe == ": 78.00 an hour cheaper"
+    risky = why(job, "n-0", beside=[*nodes(H100, H100), *pools(DEAR, SPOT | CHEAP | RISKY)])
+    assert risky == ": 78.00 an hour cheaper, though more likely to be interrupted"
+    dear = why(
+        a_gang(rates={H100: 20, A100: 1}),
+        "n-0",
+        gpu_type=A100,
+        beside=[*nodes(A100, H100), *pools(CHEAP, {"pricePerGPUHour": "1.50"})],
+    )
+    assert dear == ": 20 times as fast, though 1.00 an hour dearer"
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        ("3.90", ", makes room for TrainingJob/team/large (priority 0)"),
+        ("1", ": 6.00 an hour cheaper"),
+    ],
+    ids=["not worth it", "worth it"],
+)
+def test_a_job_that_makes_room_names_for_whom_unless_it_gains_enough(price: str, said: str) -> None:
+    """Enough is what would have moved it anyway."""
+    large = a_training_job("large", gpus=4)
+    beside = [fake_node("n-0", H100, 4), fake_node("n-1", H100, 2), large]
+    prices = pools({"pricePerGPUHour": "4"}, {"pricePerGPUHour": price})
+    assert why(a_gang(), "n-0", beside=[*beside, *prices]) == said
+
+
+def test_a_job_that_leaves_spot_for_its_deadline_says_how_much_time_is_left() -> None:
+    job = a_gang(
+        spot={"allowed": True},
+        work={"amount": 3000, "unit": "steps", "deadline": (NOW + timedelta(hours=1)).isoformat()},
+    )
+    job = at(job, "n-0")
+    text = why(job, "n-0", beside=[*nodes(H100, H100), *pools(SPOT | RISKY, {})])
+    assert text.startswith(", off spot: ")
+
+
+def test_a_job_that_gives_way_to_a_power_domain_names_it() -> None:
+    power = a_power_domain("row", {HOST: "n-0"}, budget_watts=100)
+    watts = {"power": {"idleWatts": 10, "typicalWatts": 500, "limitWatts": 700}}
+    beside = [*nodes(H100, H100), *pools(watts, watts), power, a_policy()]
+    text = why(a_gang(), "n-0", beside=beside)
+    assert text == ", power domain row has too little power left"
