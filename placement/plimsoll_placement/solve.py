@@ -15,6 +15,7 @@ from plimsoll_placement.heuristics.baseline import with_greedy
 from plimsoll_placement.heuristics.filling import filled
 from plimsoll_placement.heuristics.scale_down import without_idle_replicas
 from plimsoll_placement.heuristics.settling import settled
+from plimsoll_placement.heuristics.spreading import with_spread
 from plimsoll_placement.memory import Memory
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
@@ -73,11 +74,13 @@ def solve_lean(problem: Problem, effort: Effort | None = None) -> Solution:
     A queue's guarantee counts whatever its jobs hold, and would be filled with idle replicas. Those
     that already run stay, and all stay if a rule would otherwise break: the share of spot may be
     such a rule. Jobs that wait get the room. A result no better than what runs is not worth a
-    change. Replicas with parts of GPUs are seated where they do least to each other.
+    change. New replicas of a service are spread, and those with parts of GPUs are seated where they
+    do least to each other.
     """
     effort, problem = effort or Effort(), _with_memory(problem)
     with _no_collection():
-        return with_seats(problem, _lean(problem, effort), effort.sharing_states)
+        found = with_spread(problem, _lean(problem, effort))
+        return with_seats(problem, found, effort.sharing_states)
 
 
 def _with_memory(problem: Problem) -> Problem:

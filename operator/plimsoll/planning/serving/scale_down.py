@@ -3,7 +3,8 @@
 The solver is not involved: removing what nobody wants costs nothing that would have to be weighed.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from plimsoll.observe.snapshot import JobView
@@ -21,16 +22,19 @@ def scaled_down(job: Job, view: JobView, cluster: Cluster) -> Job:
     gone = {
         assignment
         for role in job.roles
-        for assignment in scale_down_order(role, job.running, _first_to_go(role, view, cluster))
+        for assignment in scale_down_order(
+            role, job.running, _first_to_go(job, role, view, cluster)
+        )
     }
     kept = tuple(assignment for assignment in job.running if assignment not in gone)
     return replace(job, running=kept) if gone else job
 
 
-def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
+def _first_to_go(job: Job, role: Role, view: JobView, cluster: Cluster) -> Order:
     """Replicas that do not serve yet, then the most expensive for what they carry, then the idlest.
 
-    Of those that serve, first the ones with an old template, if there are any.
+    Of those that serve, first the ones with an old template, if there are any; of equally expensive
+    ones, first those beside which more stay on the node.
 
     If a controller numbers them and removes the last, those.
     """
@@ -44,16 +48,40 @@ def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
     }
     if view.target is not None and view.target.ordered:
         return lambda assignment: (-assignment.replica,)
+    beside = _busier_beside(job.running, requests)
     price = {node.name: node.microdollars_per_gpu_hour for node in cluster.nodes}
 
     def key(assignment: Assignment) -> tuple[object, ...]:
         dollars = sum(price.get(name, 0) for name in assignment.nodes)
         replica = whole_role(assignment.role)[0], assignment.replica
         dear = -dollars / max(role.carries(assignment.gpu_type), 1)
-        idle = requests.get(replica, 0.0)
-        return replica not in waiting, replica not in old, dear, idle, -assignment.replica
+        stays = replica not in waiting, replica not in old
+        return (
+            *stays,
+            dear,
+            -beside[assignment],
+            _requests(assignment, requests),
+            -assignment.replica,
+        )
 
     return key
+
+
+def _busier_beside(
+    running: Iterable[Assignment], requests: Mapping[tuple[str, int], float]
+) -> Mapping[Assignment, int]:
+    """By replica, how many of its role on the same nodes have more requests, or a lower number."""
+    beside: dict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
+    found: dict[Assignment, int] = {}
+    for each in sorted(running, key=lambda each: (-_requests(each, requests), each.replica)):
+        place = each.role, each.nodes
+        found[each] = beside[place]
+        beside[place] += 1
+    return found
+
+
+def _requests(assignment: Assignment, requests: Mapping[tuple[str, int], float]) -> float:
+    return requests.get((whole_role(assignment.role)[0], assignment.replica), 0.0)
 
 
 def _requests_by_replica(view: JobView) -> Mapping[tuple[str, int], float]:

@@ -1,0 +1,188 @@
+"""No more than half of a service starts in one place, where that costs nobody anything."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Unpack
+
+import pytest
+
+from plimsoll_placement.effort import Effort
+from plimsoll_placement.model import DomainName, Job, JobName, Node
+from plimsoll_placement.problem import Problem
+from plimsoll_placement.solve import solve, solve_lean
+from support.problems.builders import (
+    A100,
+    H100,
+    JobFields,
+    a_mixable_role,
+    a_node,
+    a_power_domain,
+    a_problem,
+    a_queue,
+    a_role,
+    a_training_job,
+    an_inference_job,
+    gang_on,
+    some_nodes,
+)
+
+AT_ONCE = Effort(0)
+
+
+def a_service(
+    replicas: int,
+    *,
+    gpus: int = 1,
+    pods: int = 1,
+    running: Sequence[str] = (),
+    **fields: Unpack[JobFields],
+) -> Job:
+    """A service that needs so many replicas, of which some run on these nodes."""
+    role = a_mixable_role(
+        counts=range(1, replicas + 1),
+        wanted_milli=replicas * 1000,
+        role=a_role(gpu_milli=gpus * 1000, pods_per_replica=pods),
+    )
+    role = replace(role, yields={H100: (1000,), A100: (1000,)})
+    held = gang_on(*running, role="server")
+    return replace(an_inference_job(roles=(role,), running=held), **fields)
+
+
+def nodes_of(problem: Problem, effort: Effort = AT_ONCE) -> list[str]:
+    """The node of each pod of the service, by replica."""
+    found = solve_lean(problem, effort)
+    assert found.score >= solve(problem, effort).score
+    return [name for each in found.placements[JobName("serve")] for name in each.nodes]
+
+
+def per_node(problem: Problem) -> list[int]:
+    return sorted(Counter(nodes_of(problem)).values())
+
+
+@pytest.mark.parametrize(
+    ("replicas", "expected"), [(1, [1]), (2, [1, 1]), (3, [1, 2]), (4, [2, 2]), (7, [3, 4])]
+)
+def test_a_node_gets_half_of_a_service_at_most(replicas: int, expected: list[int]) -> None:
+    assert per_node(a_problem(some_nodes(3), [a_service(replicas)])) == expected
+
+
+def test_the_same_holds_after_a_search() -> None:
+    waiting = [a_training_job(f"t{i}", worker=a_role(gpu_milli=5000)) for i in range(3)]
+    problem = a_problem(some_nodes(3), [a_service(2), *waiting])
+    assert len(set(nodes_of(problem, Effort(1)))) == 2
+
+
+def test_what_runs_does_not_move_for_it() -> None:
+    together = a_service(2, running=["n0", "n0"])
+    assert nodes_of(a_problem(some_nodes(2), [together])) == ["n0", "n0"]
+    more = a_service(3, running=["n0", "n0"])
+    assert nodes_of(a_problem(some_nodes(2), [more])) == ["n0", "n0", "n1"]
+    grown = a_service(6, running=["n0", "n0"])
+    assert per_node(a_problem(some_nodes(2), [grown])) == [3, 3]
+
+
+def zoned(*zones: str) -> list[Node]:
+    return [a_node(f"n{i}", topology=(zone,)) for i, zone in enumerate(zones)]
+
+
+def zones_of(nodes: Iterable[Node], names: Iterable[str]) -> list[int]:
+    zone = {node.name: node.topology[0] for node in nodes}
+    return sorted(Counter(zone[each] for each in names).values())
+
+
+@pytest.mark.parametrize(
+    ("replicas", "gpus", "expected"), [(2, 8, [1, 1]), (4, 1, [2, 2]), (4, 8, [1, 1, 2])]
+)
+def test_a_zone_gets_half_of_a_service_at_most(
+    replicas: int, gpus: int, expected: list[int]
+) -> None:
+    nodes = zoned("a", "a", "a", "b", "c")
+    problem = a_problem(nodes, [a_service(replicas, gpus=gpus)], levels=("zone",))
+    assert zones_of(nodes, nodes_of(problem)) == expected
+
+
+def test_within_the_only_zone_nodes_still_count() -> None:
+    nodes = zoned("a", "a")
+    assert per_node(a_problem(nodes, [a_service(2)], levels=("zone",))) == [1, 1]
+
+
+@pytest.mark.parametrize("field", ["preferred_level", "required_level"])
+def test_a_service_that_is_to_be_close_together_stays_so(field: str) -> None:
+    together = replace(a_service(2), **{field: 0})
+    assert per_node(a_problem(zoned("a", "b"), [together], levels=("zone",))) == [2]
+
+
+def test_nothing_dearer_is_used_for_it() -> None:
+    dear = a_node("n1", microdollars_per_gpu_hour=2_000_000)
+    cheap = a_node("n0", microdollars_per_gpu_hour=1_000_000)
+    assert nodes_of(a_problem([cheap, dear], [a_service(2)])) == ["n0", "n0"]
+    cheap_too = replace(dear, microdollars_per_gpu_hour=1_000_000)
+    assert per_node(a_problem([cheap, cheap_too], [a_service(2)])) == [1, 1]
+
+
+def test_no_node_is_kept_for_it_that_could_be_given_back() -> None:
+    kept, bought = a_node("n0"), a_node("n1", returnable=True)
+    assert nodes_of(a_problem([kept, bought], [a_service(2)])) == ["n0", "n0"]
+    user = a_training_job("train", running=gang_on("n1"))
+    assert per_node(a_problem([kept, bought], [a_service(2), user])) == [1, 1]
+
+
+def test_nobody_waits_for_it() -> None:
+    large = a_training_job("train", worker=a_role(gpu_milli=8000))
+    problem = a_problem(some_nodes(2), [a_service(2), large])
+    assert len(solve_lean(problem, AT_ONCE).placements) == 2
+    assert per_node(problem) == [2]
+
+
+def test_no_idle_gpus_lose_their_cpu_for_it() -> None:
+    """One more replica would leave seven GPUs of a node without CPU for others."""
+    shape = a_role(cpu_millis=8000)
+    jobs = [a_training_job(f"t{i}", worker=shape) for i in range(3)]
+    scarce = a_node("n1", cpu_millis=16_000)
+    heavy = a_mixable_role(
+        counts=(1, 2), wanted_milli=2000, role=a_role(gpu_milli=1000, cpu_millis=16_000)
+    )
+    service = an_inference_job(roles=(heavy,))
+    assert nodes_of(a_problem([a_node("n0"), scarce], [service, *jobs])) == ["n0", "n0"]
+
+
+def test_limits_hold_where_a_service_is_spread() -> None:
+    domain = DomainName("row")
+    nodes = [
+        a_node("n0", busy_milliwatts=1000_000),
+        a_node("n1", busy_milliwatts=1000_000, power_domains=(domain,)),
+    ]
+    budget = [a_power_domain("row", budget_watts=500)]
+    problem = a_problem(nodes, [a_service(2)], power_domains=budget)
+    assert nodes_of(problem) == ["n0", "n0"]
+    enough = [a_power_domain("row", budget_watts=1000)]
+    assert per_node(a_problem(nodes, [a_service(2)], power_domains=enough)) == [1, 1]
+    at_limit = [a_queue(limit={H100: 2000})]
+    assert per_node(a_problem(some_nodes(2), [a_service(2)], queues=at_limit)) == [1, 1]
+
+
+def test_shares_of_spot_hold_where_a_service_is_spread() -> None:
+    nodes = [a_node("n0", spot=True), a_node("n1", spot=True), a_node("n2", gpus=2)]
+    problem = a_problem(nodes, [a_service(4, spot_percent=50)])
+    found = nodes_of(problem)
+    assert Counter(found)["n2"] == 2
+
+
+def test_replicas_on_several_nodes_are_left_as_they_are() -> None:
+    problem = a_problem(some_nodes(4, gpus=1), [a_service(2, pods=2)])
+    assert sorted(nodes_of(problem)) == ["n0", "n1", "n2", "n3"]
+
+
+def test_roles_are_spread_each_for_itself() -> None:
+    roles = tuple(a_mixable_role(name, counts=(1, 2), wanted_milli=2000) for name in ("p", "d"))
+    found = solve_lean(a_problem(some_nodes(3), [an_inference_job(roles=roles)]), AT_ONCE)
+    by_role: dict[str, set[str]] = {}
+    for each in found.placements[JobName("serve")]:
+        by_role.setdefault(each.role, set()).update(each.nodes)
+    assert {name: len(nodes) for name, nodes in by_role.items()} == {"p": 2, "d": 2}
+
+
+def test_a_pinned_service_stays_as_it_is() -> None:
+    pinned = a_service(2, running=["n0", "n0"], pinned=True)
+    assert nodes_of(a_problem(some_nodes(2), [pinned])) == ["n0", "n0"]
