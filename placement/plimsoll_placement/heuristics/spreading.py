@@ -3,7 +3,7 @@
 That is done once all have a place, among nodes that cost no more, and where the pods to come lose
 no more GPUs by it than the replica has itself. Nothing that runs moves for it, and no node that
 could be given back is kept for it. Services whose replicas shall be close together are left alone,
-as are replicas with parts of GPUs (`sharing/seating.py`) and those on several nodes.
+as are replicas on several nodes.
 """
 
 from collections import Counter
@@ -14,15 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_placement.check import violations
-from plimsoll_placement.model import (
-    WHOLE_GPU_MILLI,
-    Assignment,
-    Assignments,
-    Job,
-    JobName,
-    Placements,
-    Role,
-)
+from plimsoll_placement.model import Assignment, Assignments, Job, JobName, Placements, Role
 from plimsoll_placement.placing.place import Request, loss_alone, place
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -48,7 +40,7 @@ def with_spread(problem: Problem, found: Solution) -> Solution:
     reached = score(problem, placements)
     if reached < found.score or violations(problem, placements):
         return found
-    return replace(found, placements=placements, score=reached, bound=max(reached, found.bound))
+    return replace(found, placements=placements, score=reached)
 
 
 def _crowded(problem: Problem, placements: Placements) -> Iterator[tuple[Job, Role]]:
@@ -56,17 +48,15 @@ def _crowded(problem: Problem, placements: Placements) -> Iterator[tuple[Job, Ro
     for job in problem.jobs:
         placed = placements.get(job.name, ())
         is_bound = job.required_level is not None or job.preferred_level is not None
-        if job.gang or job.pinned or is_bound or set(placed) <= set(job.running):
+        if job.gang or is_bound or set(placed) <= set(job.running):
             continue
         for role in job.roles:
-            if role.shape.gpu_milli >= WHOLE_GPU_MILLI and _is_crowded(problem, role, placed):
+            if _is_crowded(problem, role, placed):
                 yield job, role
 
 
 def _is_crowded(problem: Problem, role: Role, placed: Assignments) -> bool:
     names = [each.nodes[0] for each in _of(role, placed)]
-    if not all(name in problem.node_index for name in names):
-        return False
     counts = [Counter(names)]
     for level in range(len(problem.levels)):
         counts += [Counter(domain_of(problem, name, level) for name in names)]
@@ -140,14 +130,13 @@ class _Spreading:
             ledger.hold_replica(job, held)
         return None
 
-    def _allowed(self, row: int, left: Ints) -> Bools:
-        """The nodes outside its domain that are no dearer, where no domain gets too many."""
+    def _allowed(self, row: int, domains: Ints) -> Bools:
+        """The nodes outside the domain of one that are no dearer than it.
+
+        Where one domain has more than half, no other can come to have it.
+        """
         prices = self._ledger.prices.of(self._job, self._role)
-        allowed = self._kept & (prices <= prices[row]) & (left != left[row])
-        for domains in self._levels:
-            full = [d for d, count in self._counts(domains).items() if count >= _most(self._now)]
-            allowed &= (domains == domains[row]) | ~np.isin(domains, full)
-        return allowed
+        return self._kept & (prices <= prices[row]) & (domains != domains[row])
 
     def _only_on(self, nodes: Bools) -> Role:
         bits = int.from_bytes(np.packbits(nodes, bitorder="little").tobytes(), "little")

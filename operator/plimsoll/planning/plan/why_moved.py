@@ -49,7 +49,7 @@ def _obstacles(problem: Problem, job: Job, role: Role) -> Iterator[str]:
     if on_spot and not spot_percent:
         yield f"it may not be on spot, as {_named(on_spot)} is"
     if barred:
-        yield f"it may no longer be on {_named(barred)}"
+        yield f"it may not be on {_named(barred)} now"
     if level is not None and not all(in_one_domain(problem, level, each) for each in together):
         yield f"it must be in one {problem.levels[level]}"
 

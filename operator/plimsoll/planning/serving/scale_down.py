@@ -3,7 +3,7 @@
 The solver is not involved: removing what nobody wants costs nothing that would have to be weighed.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -48,7 +48,8 @@ def _first_to_go(job: Job, role: Role, view: JobView, cluster: Cluster) -> Order
     }
     if view.target is not None and view.target.ordered:
         return lambda assignment: (-assignment.replica,)
-    beside = _busier_beside(job.running, requests)
+    mine = (each for each in job.running if each.role == role.name)
+    beside = _busier_beside(mine, requests)
     price = {node.name: node.microdollars_per_gpu_hour for node in cluster.nodes}
 
     def key(assignment: Assignment) -> tuple[object, ...]:
@@ -68,15 +69,14 @@ def _first_to_go(job: Job, role: Role, view: JobView, cluster: Cluster) -> Order
 
 
 def _busier_beside(
-    running: Iterable[Assignment], requests: Mapping[tuple[str, int], float]
+    replicas: Iterable[Assignment], requests: Mapping[tuple[str, int], float]
 ) -> Mapping[Assignment, int]:
-    """By replica, how many of its role on the same nodes have more requests, or a lower number."""
-    beside: dict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
+    """By replica, how many on the same nodes have more requests, or as many and a lower number."""
+    on = Counter[tuple[str, ...]]()
     found: dict[Assignment, int] = {}
-    for each in sorted(running, key=lambda each: (-_requests(each, requests), each.replica)):
-        place = each.role, each.nodes
-        found[each] = beside[place]
-        beside[place] += 1
+    for each in sorted(replicas, key=lambda each: (-_requests(each, requests), each.replica)):
+        found[each] = on[each.nodes]
+        on[each.nodes] += 1
     return found
 
 

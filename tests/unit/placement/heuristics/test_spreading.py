@@ -8,7 +8,7 @@ from typing import Unpack
 import pytest
 
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.model import DomainName, Job, JobName, Node
+from plimsoll_placement.model import DomainName, GpuType, Job, JobName, Node
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve, solve_lean
 from support.problems.builders import (
@@ -36,6 +36,7 @@ def a_service(
     gpus: int = 1,
     pods: int = 1,
     running: Sequence[str] = (),
+    types: Sequence[GpuType] = (H100, A100),
     **fields: Unpack[JobFields],
 ) -> Job:
     """A service that needs so many replicas, of which some run on these nodes."""
@@ -44,7 +45,7 @@ def a_service(
         wanted_milli=replicas * 1000,
         role=a_role(gpu_milli=gpus * 1000, pods_per_replica=pods),
     )
-    role = replace(role, yields={H100: (1000,), A100: (1000,)})
+    role = replace(role, yields=dict.fromkeys(types, (1000,)))
     held = gang_on(*running, role="server")
     return replace(an_inference_job(roles=(role,), running=held), **fields)
 
@@ -78,6 +79,8 @@ def test_what_runs_does_not_move_for_it() -> None:
     assert nodes_of(a_problem(some_nodes(2), [together])) == ["n0", "n0"]
     more = a_service(3, running=["n0", "n0"])
     assert nodes_of(a_problem(some_nodes(2), [more])) == ["n0", "n0", "n1"]
+    late = a_service(4, running=["n0", "n0", "n0"])
+    assert nodes_of(a_problem(some_nodes(2), [late])) == ["n0", "n0", "n0", "n1"]
     grown = a_service(6, running=["n0", "n0"])
     assert per_node(a_problem(some_nodes(2), [grown])) == [3, 3]
 
@@ -121,11 +124,29 @@ def test_nothing_dearer_is_used_for_it() -> None:
     assert per_node(a_problem([cheap, cheap_too], [a_service(2)])) == [1, 1]
 
 
+def test_a_service_without_another_node_at_its_price_keeps_no_other_from_it() -> None:
+    """The dear nodes are the only ones with room for the first service."""
+    nodes = [
+        a_node("n0", gpus=2),
+        a_node("n1", microdollars_per_gpu_hour=1_000_000),
+        a_node("m0", gpu_type=A100),
+        a_node("m1", gpu_type=A100),
+    ]
+    role = a_mixable_role(counts=(2,), wanted_milli=2000, carried={A100: 1000})
+    other = an_inference_job("other", roles=(role,))
+    problem = a_problem(nodes, [a_service(2, types=(H100,)), other])
+    assert nodes_of(problem) == ["n0", "n0"]
+    found = solve_lean(problem, AT_ONCE).placements[JobName("other")]
+    assert {name for each in found for name in each.nodes} == {"m0", "m1"}
+
+
 def test_no_node_is_kept_for_it_that_could_be_given_back() -> None:
-    kept, bought = a_node("n0"), a_node("n1", returnable=True)
-    assert nodes_of(a_problem([kept, bought], [a_service(2)])) == ["n0", "n0"]
-    user = a_training_job("train", running=gang_on("n1"))
-    assert per_node(a_problem([kept, bought], [a_service(2), user])) == [1, 1]
+    """Unless somebody is on it anyway."""
+    nodes = [a_node("n0"), a_node("n1", returnable=True)]
+    busy = a_training_job("busy", worker=a_role(gpu_milli=3000), running=gang_on("n0"))
+    assert nodes_of(a_problem(nodes, [a_service(2), busy])) == ["n0", "n0"]
+    there = a_training_job("there", running=gang_on("n1"))
+    assert per_node(a_problem(nodes, [a_service(2), busy, there])) == [1, 1]
 
 
 def test_nobody_waits_for_it() -> None:
@@ -136,15 +157,14 @@ def test_nobody_waits_for_it() -> None:
 
 
 def test_no_idle_gpus_lose_their_cpu_for_it() -> None:
-    """One more replica would leave seven GPUs of a node without CPU for others."""
-    shape = a_role(cpu_millis=8000)
-    jobs = [a_training_job(f"t{i}", worker=shape) for i in range(3)]
-    scarce = a_node("n1", cpu_millis=16_000)
-    heavy = a_mixable_role(
-        counts=(1, 2), wanted_milli=2000, role=a_role(gpu_milli=1000, cpu_millis=16_000)
-    )
-    service = an_inference_job(roles=(heavy,))
-    assert nodes_of(a_problem([a_node("n0"), scarce], [service, *jobs])) == ["n0", "n0"]
+    """A replica on the other node would leave seven GPUs there without CPU."""
+    nodes = [a_node("n0"), a_node("n1", cpu_millis=16_000)]
+    light = a_training_job("light", worker=a_role(cpu_millis=2000), running=gang_on("n0"))
+    heavy = a_mixable_role(counts=(2,), wanted_milli=2000, role=a_role(cpu_millis=16_000))
+    problem = a_problem(nodes, [an_inference_job(roles=(heavy,)), light])
+    assert nodes_of(problem) == ["n0", "n0"]
+    ample = [nodes[0], a_node("n1")]
+    assert per_node(replace(problem, nodes=tuple(ample))) == [1, 1]
 
 
 def test_limits_hold_where_a_service_is_spread() -> None:
@@ -170,7 +190,8 @@ def test_shares_of_spot_hold_where_a_service_is_spread() -> None:
 
 
 def test_replicas_on_several_nodes_are_left_as_they_are() -> None:
-    problem = a_problem(some_nodes(4, gpus=1), [a_service(2, pods=2)])
+    nodes = [a_node(f"n{i}", gpus=1, topology=("ab"[i // 4],)) for i in range(8)]
+    problem = a_problem(nodes, [a_service(2, pods=2)], levels=("zone",))
     assert sorted(nodes_of(problem)) == ["n0", "n1", "n2", "n3"]
 
 

@@ -20,11 +20,13 @@ from support.objects.job_manifests import (
     a_policy,
     a_pool,
     a_power_domain,
+    a_template,
     a_training_job,
     an_inference_job,
 )
 
 HOST = "kubernetes.io/hostname"
+ONLY_N_1 = a_template(nodeSelector={HOST: "n-1"})
 SPOT: Manifest = {"capacityType": "Spot"}
 CHEAP: Manifest = {"pricePerGPUHour": "1"}
 DEAR: Manifest = {"pricePerGPUHour": "40"}
@@ -48,9 +50,15 @@ def in_racks(*racks: str) -> list[Manifest]:
     return [*made, RACKS]
 
 
-def why(job: Manifest, *places: str, gpu_type: str = H100, beside: Sequence[Manifest]) -> str:
+def why(
+    job: Manifest,
+    *places: str,
+    gpu_type: str = H100,
+    beside: Sequence[Manifest],
+    status: Manifest | None = None,
+) -> str:
     """Why a job that runs at these places moves, as its event says behind where it goes."""
-    placed = at(job, *places, gpu_type=gpu_type)
+    placed = at(job, *places, gpu_type=gpu_type, **(status or {}))
     snapshot = seen(*beside, placed, *pods_of(placed))
     plan_input = plan_input_of(snapshot, ProblemBuilder())
     solution = solve(plan_input.problem, Effort(deterministic_seconds=0.5))
@@ -89,6 +97,13 @@ def test_a_job_whose_gpu_type_was_taken_off_its_list_names_it() -> None:
     job = an_inference_job("service", loads={H100: 1})
     beside = nodes(A100, H100)
     assert why(job, "n-0", gpu_type=A100, beside=beside) == f": it may no longer run on {A100}"
+
+
+def test_a_job_that_avoids_its_node_for_a_while_names_it() -> None:
+    until = (NOW + timedelta(minutes=5)).isoformat()
+    avoided = {"avoidedNodes": [{"node": "n-0", "until": until}]}
+    text = why(a_gang(), "n-0", beside=nodes(H100, H100), status=avoided)
+    assert text == ": it may not be on n-0 now"
 
 
 def test_a_gang_that_must_be_in_one_domain_names_its_level() -> None:
@@ -139,6 +154,16 @@ def test_a_job_that_makes_room_names_for_whom_unless_it_gains_enough(price: str,
     beside = [fake_node("n-0", H100, 4), fake_node("n-1", H100, 2), large]
     prices = pools({"pricePerGPUHour": "4"}, {"pricePerGPUHour": price})
     assert why(a_gang(), "n-0", beside=[*beside, *prices]) == said
+
+
+def test_only_those_are_named_for_whom_it_leaves_a_node() -> None:
+    """A replica stays beside a job that is new as well."""
+    large = a_training_job("large", gpus=4)
+    new = a_training_job("new", template=ONLY_N_1)
+    beside = [fake_node("n-0", H100, 4), fake_node("n-1", H100, 2), fake_node("n-2", H100, 1)]
+    service = an_inference_job("service", replicas=2)
+    text = why(service, "n-0", "n-1", beside=[*beside, large, new])
+    assert text == ", makes room for TrainingJob/team/large (priority 0)"
 
 
 def test_a_job_that_leaves_spot_for_its_deadline_says_how_much_time_is_left() -> None:

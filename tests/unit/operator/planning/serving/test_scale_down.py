@@ -77,3 +77,16 @@ def test_of_equally_dear_ones_the_idlest_go_that_have_company_on_their_node(
 ) -> None:
     job = a_service(wanted, "n-0", "n-0", "n-0", "n-1")
     assert [each.replica for each in remaining(*NODES, job, *pods_of(job), busy=busy)] == left
+
+
+def test_replicas_of_another_role_are_no_company() -> None:
+    job = a_service(1, "n-0", "n-1", "n-0")
+    prefill = {**job["spec"]["roles"][0], "name": "prefill"}
+    job["spec"]["roles"].append(prefill)
+    job["status"]["placement"]["assignments"][2] |= {"role": "prefill", "replica": 0}
+    pods = pods_of(job)[:2]
+    demand = a_demand("s", load=2, running_requests={"s-server-0": 5.0, "s-server-1": 1.0})
+    job = serving(job, server=1, prefill=1)
+    snapshot = seen(*NODES, job, *pods, demands=[demand])
+    [planned] = plan_input_of(snapshot, ProblemBuilder()).problem.jobs
+    assert [each.nodes for each in planned.running if each.role == "server"] == [("n-0",)]

@@ -220,6 +220,7 @@ def test_the_plan_moves_it_back_to_spot() -> None:
     [change] = plan(*BOTH, *pools, job(24, hours_to_do=9, on="dear")).changes
     assert isinstance(change, Migrate)
     assert [name for each in change.assignments for name in each.nodes] == ["cheap"]
+    assert "cheaper" in change.message, "its old place is still allowed, but dear"
 
 
 def test_where_spot_has_too_little_cpu_it_stays_where_it_is() -> None:
