@@ -42,6 +42,7 @@ from plimsoll.planning.provisioning.buying.purchases import (
 )
 from plimsoll.planning.provisioning.buying.sentences import explained, obstacle
 from plimsoll.planning.provisioning.buying.standing_need import missing_nodes
+from plimsoll.planning.provisioning.buying.unpromised import with_unpromised
 from plimsoll.planning.provisioning.buying.withdrawals import why_unmet, withdrawals
 from plimsoll.planning.provisioning.future_nodes import (
     future_nodes,
@@ -172,7 +173,8 @@ class Procurement:
 
     def explained(self, holds: Iterable[Hold], snapshot: Snapshot) -> Iterator[Hold]:
         """The holds, which also say what the jobs have to do with nodes that are not there yet."""
-        return explained(holds, self._found, self._obstacle(snapshot))
+        found = explained(holds, self._found, self._obstacle(snapshot))
+        return with_unpromised(found, snapshot)
 
     def to_tell(self, holds: Iterable[Hold], snapshot: Snapshot) -> list[Hold]:
         """The explained holds that can be told by now.

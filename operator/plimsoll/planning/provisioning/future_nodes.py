@@ -224,7 +224,7 @@ def _view(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> NodeView:
     # Those that are there may have fewer than was promised.
     gpus = min(promised, max((offer.count for offer in offers), default=promised))
     cpu, memory = _amounts(pool, terms, snapshot, present)
-    others = {name: str(n) for name, n in _others(pool, terms, snapshot).items()}
+    others = {name: str(n) for name, n in resources_to_come(pool, snapshot).items()}
     plain = {"cpu": cpu, "memory": memory, "pods": str(_MANY_PODS)}
     amounts = {_STORAGE: _UNKNOWN_MEMORY, **others, resource: str(gpus), **plain}
     node = Node(
@@ -253,8 +253,8 @@ def _amounts(
     return str(cpu or _UNKNOWN_CPU), str(memory or _UNKNOWN_MEMORY)
 
 
-def _others(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> Mapping[str, Decimal | int]:
-    """The other resources of a node to come: as bought ones have, or as stated.
+def resources_to_come(pool: GPUPool, snapshot: Snapshot) -> Mapping[str, Decimal | int]:
+    """The other resources of a pool's nodes to come: as bought ones have, or as stated.
 
     Others of the pool's nodes show nothing: a cloud attaches some devices only where they are asked
     for, and a node without them would be bought again and again.
@@ -264,7 +264,9 @@ def _others(pool: GPUPool, terms: Provisioning, snapshot: Snapshot) -> Mapping[s
         node = snapshot.node_by_name.get(order.node)
         if order.pool == pool.metadata.name and order.arrived and node is not None:
             found |= Counter(dict(node.others_left))
-    return {**terms.resources, **found, **seen_resources(pool, snapshot)}
+    terms = pool.spec.provisioning
+    stated = {} if terms is None else terms.resources
+    return {**stated, **found, **seen_resources(pool, snapshot)}
 
 
 def _labels(pool: GPUPool, present: Sequence[NodeView]) -> Labels:
