@@ -23,7 +23,7 @@ from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.manifest import manifests_in
 from plimsoll_placement.check import violations
 from plimsoll_placement.effort import Effort
-from plimsoll_placement.solve import solve
+from plimsoll_placement.solve import solve_lean
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 CLUSTER = str(EXAMPLES / "cluster.yaml")
@@ -167,7 +167,7 @@ def test_the_operators_own_way_to_plan_gives_the_same_plan() -> None:
     )
     snapshot = Observer().snapshot(objects, NOW)
     plan_input = plan_input_of(snapshot, ProblemBuilder())
-    result = PlanResult(plan_input, solve(plan_input.problem, Effort(0)))
+    result = PlanResult(plan_input, solve_lean(plan_input.problem, Effort(0)))
 
     ours = trial(given.objects, NOW, Effort(0))
 
