@@ -25,8 +25,8 @@ from plimsoll.cli.output.report import (
     Summary,
     gpus,
 )
-from plimsoll.observe.snapshot import JobName, JobView, Snapshot
-from plimsoll.planning.actions import Action, Plan
+from plimsoll.observe.snapshot import JobName, JobView
+from plimsoll.planning.actions import Action
 from plimsoll.planning.provisioning.buying.unpromised import with_unpromised
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_placement.check.placed import PlacedJob
@@ -83,7 +83,7 @@ class _Fate:
 def _job_lines(trial: Trial, placed: tuple[PlacedJob, ...]) -> Iterator[JobLine]:
     """A line for each job that is not over."""
     place = {JobName(job.job.name): job for job in placed}
-    decided = _actions(trial.plan, trial.snapshot)
+    decided = _actions(trial)
     for view in trial.snapshot.jobs:
         if not _is_over(view):
             bought = purchase_for(view.name, trial.purchases, trial.snapshot)
@@ -95,10 +95,12 @@ def _is_over(view: JobView) -> bool:
     return view.is_over or view.resource.metadata.deletion_timestamp is not None
 
 
-def _actions(plan: Plan, snapshot: Snapshot) -> Mapping[JobName, Action]:
+def _actions(trial: Trial) -> Mapping[JobName, Action]:
     """The action on each job; for a job that is preempted and held, the preemption."""
-    holds = with_unpromised(plan.holds, snapshot)
-    return {each.job: each for each in (*holds, *plan.changes)}
+    found = trial.purchases
+    served = found.waiting.keys() | found.unpaid.keys()
+    holds = with_unpromised(trial.plan.holds, trial.snapshot, served)
+    return {each.job: each for each in (*holds, *trial.plan.changes)}
 
 
 def _fate(view: JobView, action: Action | None) -> _Fate:

@@ -1,10 +1,11 @@
 """Turn the solver's placements into a plan: what changes for each job, which jobs wait, and why."""
 
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 
 from plimsoll.api.inference_job import RoleStatus
 from plimsoll.naming import first_few
@@ -84,11 +85,11 @@ def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:
     plan_input = result.plan_input
     explainer = Explainer(plan_input.problem, result.solution.placements, plan_input.feasibility)
     holds = (*plan_input.holds, *_holds(snapshot, result, explainer))
-    lacks = {hold.job: hold.message for hold in holds}
+    decided = _Decided(snapshot, result, {hold.job: hold.message for hold in holds})
     changes = [
         _with_loss(_with_end_of_protection(change, plan_input), job)
         for job in planned
-        if (change := _change(snapshot, result, job, assignments[job.name], lacks)) is not None
+        if (change := _change(decided, job, assignments[job.name])) is not None
     ]
     return Plan(
         made=snapshot.now,
@@ -103,6 +104,47 @@ def plan_of(snapshot: Snapshot, result: PlanResult) -> Plan:
             if _is_short(job, assignments[job.name])
         },
     )
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What was decided for all jobs, to which the sentence about one may refer.
+
+    `lacks`: why those without a place have none.
+    """
+
+    snapshot: Snapshot
+    result: PlanResult
+    lacks: Mapping[JobName, str]
+
+    def winners(self, victim: Job) -> list[Job]:
+        """The jobs that are new on the victim's nodes; if none, those new on its GPU type."""
+        there = self.new_where(victim, {name for a in victim.running for name in a.nodes})
+        return there or self._named(self._new[1], {a.gpu_type for a in victim.running}, victim)
+
+    def new_where(self, but: Job, nodes: Iterable[NodeName]) -> list[Job]:
+        """The other jobs that are new on any of these nodes, the most important ones first."""
+        return self._named(self._new[0], nodes, but)
+
+    @staticmethod
+    def _named(new: Mapping[str, list[Job]], keys: Iterable[str], but: Job) -> list[Job]:
+        found = {job.name: job for key in keys for job in new.get(key, ())}
+        others = (job for job in found.values() if job.whole_name != but.whole_name)
+        return sorted(others, key=lambda job: (-job.priority, job.name))
+
+    @cached_property
+    def _new(self) -> tuple[Mapping[str, list[Job]], Mapping[str, list[Job]]]:
+        """The jobs that get something new, by its nodes and by its GPU type."""
+        nodes: dict[str, list[Job]] = defaultdict(list)
+        types: dict[str, list[Job]] = defaultdict(list)
+        for job in self.result.problem.jobs:
+            placed = self.result.solution.placements.get(job.name, ())
+            fresh = set(placed) - set(job.running)
+            for name in {name for each in fresh for name in each.nodes}:
+                nodes[name].append(job)
+            for gpu_type in {each.gpu_type for each in fresh}:
+                types[gpu_type].append(job)
+        return nodes, types
 
 
 def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
@@ -143,15 +185,9 @@ def _takes(change: Change) -> bool:
     return not isinstance(change, Preempt)
 
 
-def _change(
-    snapshot: Snapshot,
-    result: PlanResult,
-    job: Job,
-    assignments: Assignments,
-    lacks: Mapping[JobName, str],
-) -> Change | None:
-    """What changes for a job; `lacks` says of those without a place why they have none."""
-    name = JobName(job.name)
+def _change(decided: _Decided, job: Job, assignments: Assignments) -> Change | None:
+    """What changes for a job."""
+    name, snapshot = JobName(job.name), decided.snapshot
     if not any(role.least for role in job.roles):
         return _to_zero(snapshot, job)
     if set(assignments) == set(job.running):
@@ -160,8 +196,8 @@ def _change(
         text = f"placed: {assignments_text(assignments)}{_on_trust(snapshot, name)}"
         return Admit(name, assignments, Reason.ADMITTED, text)
     if not assignments:
-        return _preempt(snapshot, result, job, lacks.get(name, ""))
-    return _moved(snapshot, result, job, assignments)
+        return _preempt(decided, job)
+    return _moved(decided, job, assignments)
 
 
 def _on_trust(snapshot: Snapshot, name: JobName) -> str:
@@ -184,12 +220,13 @@ def _other_batch(snapshot: Snapshot, job: Job, assignments: Assignments) -> Chan
     return Migrate(JobName(job.name), assignments, Reason.BATCH_CHANGED, text)
 
 
-def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments) -> Change:
+def _moved(decided: _Decided, job: Job, assignments: Assignments) -> Change:
     """The change for a job whose places differ from before."""
+    snapshot, result = decided.snapshot, decided.result
     name, domain = JobName(job.name), _overdrawn(result, job, assignments)
     was, now = job.size(job.running), job.size(assignments)
     if was != now:
-        why = _gives_way(result, job) if job.gang and now < was else _for_load(snapshot, job)
+        why = _gives_way(decided, job) if job.gang and now < was else _for_load(snapshot, job)
         why = _for_renewal(result, job, now - was) or why
         why = f", power domain {domain} has too little power left" if domain else why
         text = f"from {was} to {now} {_noun(job)}{why}: {assignments_text(assignments)}"
@@ -204,27 +241,31 @@ def _moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assign
         chosen = _leaves_by_choice(snapshot, job)
         return Migrate(name, assignments, Reason.MIGRATED if chosen else Reason.NODE_LEFT, text)
     text = f"moved to {assignments_text(assignments)}"
-    why = _why_moved(snapshot, result, job, assignments)
+    why = _why_moved(decided, job, assignments)
     why = f", power domain {domain} has too little power left" if domain else why
     return Migrate(name, assignments, Reason.MIGRATED, text + why, domain)
 
 
-def _why_moved(snapshot: Snapshot, result: PlanResult, job: Job, assignments: Assignments) -> str:
+def _why_moved(decided: _Decided, job: Job, assignments: Assignments) -> str:
     """Why a job moves off nodes that are in order, to follow where it goes; "" if none is known."""
-    name, problem, plan_input = JobName(job.name), result.problem, result.plan_input
-    if job.name in result.solution.reseated:
+    name, problem, plan_input = JobName(job.name), decided.result.problem, decided.result.plan_input
+    if not job.knows_its_roles:
+        return ": its roles have changed"
+    if job.name in decided.result.solution.reseated:
         return ", where a shared GPU has more memory left for its load"
     if name in plan_input.off_spot and any(is_on_spot(problem, each) for each in job.running):
         return f", off spot: {plan_input.off_spot[name]}"
     barred = "" if name in plan_input.to_spot else why_not_there(problem, plan_input.original(job))
     if barred:
         return f": {barred}"
-    room = _listed(_new_where(result, job, _left_behind(job, assignments)))
+    if Counter(each.role for each in job.running) != Counter(each.role for each in assignments):
+        return _for_load(decided.snapshot, job)
+    room = _listed(decided.new_where(job, _left_behind(job, assignments)))
     gain = weighed_gain(problem, job, job.running, assignments)
     loss = weighed_loss(problem, job, job.running, assignments)
     if room and not (gain > 0 and pays(problem, gain, loss)):
         return f", makes room for {room}"
-    gains = what_it_gains(problem, job, assignments, _speed(snapshot, job, assignments))
+    gains = what_it_gains(problem, job, assignments, _speed(decided.snapshot, job, assignments))
     return f": {gains}" if gains else ""
 
 
@@ -263,9 +304,9 @@ def _pods_on(nodes: Container[NodeName], assignments: Assignments) -> int:
     return sum(name in nodes for assignment in assignments for name in assignment.nodes)
 
 
-def _gives_way(result: PlanResult, job: Job) -> str:
+def _gives_way(decided: _Decided, job: Job) -> str:
     """The jobs that a gang shrinks for, in words; "" if there are none."""
-    listed = _listed(_winners(result, job))
+    listed = _listed(decided.winners(job))
     return f", makes room for {listed}" if listed else ""
 
 
@@ -312,8 +353,8 @@ def _noun(job: Job) -> str:
     return "workers" if job.gang else "replicas"
 
 
-def _preempt(snapshot: Snapshot, result: PlanResult, job: Job, lack: str) -> Preempt:
-    name = JobName(job.name)
+def _preempt(decided: _Decided, job: Job) -> Preempt:
+    name, snapshot, result = JobName(job.name), decided.snapshot, decided.result
     left = _unusable_nodes(snapshot, job)
     if left:
         why = result.plan_input.waiting_for_spot.get(name, "there is no other place")
@@ -324,7 +365,7 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job, lack: str) -> Pre
     if domain:
         text = f"power domain {domain} has too little power left for it"
         return Preempt(name, Reason.EVICTED, text, power_domain=domain)
-    winners = _winners(result, job)
+    winners, lack = decided.winners(job), decided.lacks.get(name, "")
     names = tuple(dict.fromkeys(JobName(winner.whole_name) for winner in winners))
     if not winners:
         text = "its place no longer fits within the limits"
@@ -337,29 +378,6 @@ def _preempt(snapshot: Snapshot, result: PlanResult, job: Job, lack: str) -> Pre
 
 def _listed(winners: Iterable[Job]) -> str:
     return ", ".join(f"{w.whole_name} (priority {w.priority})" for w in list(winners)[:3])
-
-
-def _winners(result: PlanResult, victim: Job) -> list[Job]:
-    """The jobs that are new on the victim's nodes; if none, those that are new on its GPU type."""
-    there = _new_where(result, victim, {name for a in victim.running for name in a.nodes})
-    types = {a.gpu_type for a in victim.running}
-    return there or _new(result, victim, lambda fresh: fresh.gpu_type in types)
-
-
-def _new_where(result: PlanResult, but: Job, nodes: AbstractSet[NodeName]) -> list[Job]:
-    """The jobs that are new on any of these nodes, the most important ones first."""
-    return _new(result, but, lambda fresh: not nodes.isdisjoint(fresh.nodes))
-
-
-def _new(result: PlanResult, but: Job, counts: Callable[[Assignment], bool]) -> list[Job]:
-    """The other jobs that get an assignment which counts, the most important ones first."""
-    new = [
-        job
-        for job in result.problem.jobs
-        if job.whole_name != but.whole_name
-        and any(map(counts, set(result.solution.placements.get(job.name, ())) - set(job.running)))
-    ]
-    return sorted(new, key=lambda job: (-job.priority, job.name))
 
 
 def _unusable_nodes(snapshot: Snapshot, job: Job) -> list[str]:

@@ -19,6 +19,7 @@ from plimsoll_placement.score.worth import (
     held_milli,
 )
 
+_CENT: Final = 0.01
 _SEVERAL: Final = 2
 _LEAST_MENTIONED: Final = 0.01
 """Differences below this share of what was are not mentioned."""
@@ -119,7 +120,9 @@ def _faster(was: float, will: float) -> _Difference:
 
 def _cheaper(was: float, will: float) -> _Difference:
     if _differ(was, will):
-        yield will < was, f"{abs(will - was):.2f} an hour {'cheaper' if will < was else 'dearer'}"
+        amount = abs(will - was)
+        digits = f"{amount:.2f}" if amount >= _CENT else f"{amount:.1g}"
+        yield will < was, f"{digits} an hour {'cheaper' if will < was else 'dearer'}"
 
 
 def _safer(was: int, will: int) -> _Difference:

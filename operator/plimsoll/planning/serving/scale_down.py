@@ -3,8 +3,7 @@
 The solver is not involved: removing what nobody wants costs nothing that would have to be weighed.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from plimsoll.observe.snapshot import JobView
@@ -22,19 +21,16 @@ def scaled_down(job: Job, view: JobView, cluster: Cluster) -> Job:
     gone = {
         assignment
         for role in job.roles
-        for assignment in scale_down_order(
-            role, job.running, _first_to_go(job, role, view, cluster)
-        )
+        for assignment in scale_down_order(role, job.running, _first_to_go(role, view, cluster))
     }
     kept = tuple(assignment for assignment in job.running if assignment not in gone)
     return replace(job, running=kept) if gone else job
 
 
-def _first_to_go(job: Job, role: Role, view: JobView, cluster: Cluster) -> Order:
+def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
     """Replicas that do not serve yet, then the most expensive for what they carry, then the idlest.
 
-    Of those that serve, first the ones with an old template, if there are any; of equally expensive
-    ones, first those beside which more stay on the node.
+    Of those that serve, first the ones with an old template, if there are any.
 
     If a controller numbers them and removes the last, those.
     """
@@ -48,40 +44,16 @@ def _first_to_go(job: Job, role: Role, view: JobView, cluster: Cluster) -> Order
     }
     if view.target is not None and view.target.ordered:
         return lambda assignment: (-assignment.replica,)
-    mine = (each for each in job.running if each.role == role.name)
-    beside = _busier_beside(mine, requests)
     price = {node.name: node.microdollars_per_gpu_hour for node in cluster.nodes}
 
     def key(assignment: Assignment) -> tuple[object, ...]:
         dollars = sum(price.get(name, 0) for name in assignment.nodes)
         replica = whole_role(assignment.role)[0], assignment.replica
         dear = -dollars / max(role.carries(assignment.gpu_type), 1)
-        stays = replica not in waiting, replica not in old
-        return (
-            *stays,
-            dear,
-            -beside[assignment],
-            _requests(assignment, requests),
-            -assignment.replica,
-        )
+        idle = requests.get(replica, 0.0)
+        return replica not in waiting, replica not in old, dear, idle, -assignment.replica
 
     return key
-
-
-def _busier_beside(
-    replicas: Iterable[Assignment], requests: Mapping[tuple[str, int], float]
-) -> Mapping[Assignment, int]:
-    """By replica, how many on the same nodes have more requests, or as many and a lower number."""
-    on = Counter[tuple[str, ...]]()
-    found: dict[Assignment, int] = {}
-    for each in sorted(replicas, key=lambda each: (-_requests(each, requests), each.replica)):
-        found[each] = on[each.nodes]
-        on[each.nodes] += 1
-    return found
-
-
-def _requests(assignment: Assignment, requests: Mapping[tuple[str, int], float]) -> float:
-    return requests.get((whole_role(assignment.role)[0], assignment.replica), 0.0)
 
 
 def _requests_by_replica(view: JobView) -> Mapping[tuple[str, int], float]:

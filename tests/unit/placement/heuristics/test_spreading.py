@@ -1,4 +1,4 @@
-"""No more than half of a service starts in one place, where that costs nobody anything."""
+"""Half of a service, rounded up, starts in one place at most, where that costs nobody anything."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,6 +8,7 @@ from typing import Unpack
 import pytest
 
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.heuristics import spreading
 from plimsoll_placement.model import DomainName, GpuType, Job, JobName, Node
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.solve import solve, solve_lean
@@ -35,7 +36,7 @@ def a_service(
     *,
     gpus: int = 1,
     pods: int = 1,
-    running: Sequence[str] = (),
+    here: Sequence[str] = (),
     types: Sequence[GpuType] = (H100, A100),
     **fields: Unpack[JobFields],
 ) -> Job:
@@ -46,7 +47,7 @@ def a_service(
         role=a_role(gpu_milli=gpus * 1000, pods_per_replica=pods),
     )
     role = replace(role, yields=dict.fromkeys(types, (1000,)))
-    held = gang_on(*running, role="server")
+    held = gang_on(*here, role="server")
     return replace(an_inference_job(roles=(role,), running=held), **fields)
 
 
@@ -75,13 +76,13 @@ def test_the_same_holds_after_a_search() -> None:
 
 
 def test_what_runs_does_not_move_for_it() -> None:
-    together = a_service(2, running=["n0", "n0"])
+    together = a_service(2, here=["n0", "n0"])
     assert nodes_of(a_problem(some_nodes(2), [together])) == ["n0", "n0"]
-    more = a_service(3, running=["n0", "n0"])
+    more = a_service(3, here=["n0", "n0"])
     assert nodes_of(a_problem(some_nodes(2), [more])) == ["n0", "n0", "n1"]
-    late = a_service(4, running=["n0", "n0", "n0"])
+    late = a_service(4, here=["n0", "n0", "n0"])
     assert nodes_of(a_problem(some_nodes(2), [late])) == ["n0", "n0", "n0", "n1"]
-    grown = a_service(6, running=["n0", "n0"])
+    grown = a_service(6, here=["n0", "n0"])
     assert per_node(a_problem(some_nodes(2), [grown])) == [3, 3]
 
 
@@ -90,7 +91,7 @@ def zoned(*zones: str) -> list[Node]:
 
 
 def zones_of(nodes: Iterable[Node], names: Iterable[str]) -> list[int]:
-    zone = {node.name: node.topology[0] for node in nodes}
+    zone = {str(node.name): node.topology[0] for node in nodes}
     return sorted(Counter(zone[each] for each in names).values())
 
 
@@ -147,6 +148,8 @@ def test_no_node_is_kept_for_it_that_could_be_given_back() -> None:
     assert nodes_of(a_problem(nodes, [a_service(2), busy])) == ["n0", "n0"]
     there = a_training_job("there", running=gang_on("n1"))
     assert per_node(a_problem(nodes, [a_service(2), busy, there])) == [1, 1]
+    coming = a_training_job("coming", worker=a_role(eligible=0b10))
+    assert nodes_of(a_problem(nodes, [a_service(2), busy, coming])) == ["n0", "n0"]
 
 
 def test_nobody_waits_for_it() -> None:
@@ -182,17 +185,41 @@ def test_limits_hold_where_a_service_is_spread() -> None:
     assert per_node(a_problem(some_nodes(2), [a_service(2)], queues=at_limit)) == [1, 1]
 
 
-def test_shares_of_spot_hold_where_a_service_is_spread() -> None:
-    nodes = [a_node("n0", spot=True), a_node("n1", spot=True), a_node("n2", gpus=2)]
-    problem = a_problem(nodes, [a_service(4, spot_percent=50)])
-    found = nodes_of(problem)
-    assert Counter(found)["n2"] == 2
+@pytest.mark.parametrize(("percent", "expected"), [(0, [2]), (50, [1, 1])])
+def test_shares_of_spot_hold_where_a_service_is_spread(percent: int, expected: list[int]) -> None:
+    """The only other node is on spot, and costs the same."""
+    nodes = [a_node("n0"), a_node("n1", spot=True)]
+    busy = a_training_job("busy", worker=a_role(gpu_milli=3000), running=gang_on("n0"))
+    problem = a_problem(nodes, [a_service(2, spot_percent=percent), busy])
+    assert per_node(problem) == expected
 
 
 def test_replicas_on_several_nodes_are_left_as_they_are() -> None:
     nodes = [a_node(f"n{i}", gpus=1, topology=("ab"[i // 4],)) for i in range(8)]
     problem = a_problem(nodes, [a_service(2, pods=2)], levels=("zone",))
     assert sorted(nodes_of(problem)) == ["n0", "n1", "n2", "n3"]
+
+
+def test_pods_of_a_replica_stay_on_one_node() -> None:
+    """Power leaves no room for both on the only large one, and two small ones have one each."""
+    row, watts = DomainName("row"), 100_000
+    nodes = [
+        a_node("n0", gpus=4, busy_milliwatts=watts),
+        a_node("n1", gpus=2, busy_milliwatts=watts, power_domains=(row,)),
+        a_node("n2", gpus=1, busy_milliwatts=watts),
+        a_node("n3", gpus=1, busy_milliwatts=watts),
+    ]
+    budget = [a_power_domain("row", budget_watts=150)]
+    problem = a_problem(nodes, [a_service(2, pods=2)], power_domains=budget)
+    assert nodes_of(problem) == ["n0"] * 4
+
+
+def test_what_a_service_lacks_is_kept_off_what_it_runs() -> None:
+    """What must not be disturbed stays, and the rest is a part of the job, to be placed."""
+    whole = a_service(2, here=["n0"], pinned=True)
+    part = replace(a_service(1), name=JobName("serve (missing replicas)"), part_of=JobName("serve"))
+    found = solve_lean(a_problem(some_nodes(2), [whole, part]), AT_ONCE).placements
+    assert [each.nodes for each in found[part.name]] == [("n1",)]
 
 
 def test_roles_are_spread_each_for_itself() -> None:
@@ -205,5 +232,13 @@ def test_roles_are_spread_each_for_itself() -> None:
 
 
 def test_a_pinned_service_stays_as_it_is() -> None:
-    pinned = a_service(2, running=["n0", "n0"], pinned=True)
+    pinned = a_service(2, here=["n0", "n0"], pinned=True)
     assert nodes_of(a_problem(some_nodes(2), [pinned])) == ["n0", "n0"]
+
+
+def test_a_plan_that_starts_many_spreads_only_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreading, "MOST_SPREAD", 1)
+    services = [replace(a_service(2), name=JobName(name)) for name in ("a", "b")]
+    found = solve_lean(a_problem(some_nodes(2), services), AT_ONCE).placements.values()
+    used = [len({name for each in placed for name in each.nodes}) for placed in found]
+    assert sorted(used) == [1, 2]

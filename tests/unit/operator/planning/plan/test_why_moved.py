@@ -15,7 +15,7 @@ from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve
-from support.clusters.seen import NOW, at, pods_of, seen
+from support.clusters.seen import NOW, at, pods_of, seen, serving
 from support.objects.job_manifests import (
     a_policy,
     a_pool,
@@ -56,9 +56,12 @@ def why(
     gpu_type: str = H100,
     beside: Sequence[Manifest],
     status: Manifest | None = None,
+    renamed: str = "",
 ) -> str:
     """Why a job that runs at these places moves, as its event says behind where it goes."""
     placed = at(job, *places, gpu_type=gpu_type, **(status or {}))
+    if renamed:
+        placed["spec"]["roles"][0]["name"] = renamed
     snapshot = seen(*beside, placed, *pods_of(placed))
     plan_input = plan_input_of(snapshot, ProblemBuilder())
     solution = solve(plan_input.problem, Effort(deterministic_seconds=0.5))
@@ -106,6 +109,22 @@ def test_a_job_that_avoids_its_node_for_a_while_names_it() -> None:
     assert text == ": it may not be on n-0 now"
 
 
+def test_a_service_whose_role_has_another_name_now_says_so() -> None:
+    service = an_inference_job("service")
+    assert why(service, "n-0", beside=nodes(H100), renamed="new") == ": its roles have changed"
+
+
+def test_replicas_that_go_from_one_role_to_another_gain_nothing_by_it() -> None:
+    """The place is cheaper, but that is not why."""
+    service = an_inference_job("service", replicas=0)
+    other = {**service["spec"]["roles"][0], "name": "other"}
+    service["spec"]["roles"].append({**other, "template": ONLY_N_1})
+    service = serving(service, server=0, other=1)
+    beside = [*nodes(H100, H100), *pools(DEAR, CHEAP)]
+    loads = service.pop("status")
+    assert why(service, "n-0", beside=beside, status=loads) == " for a load of server 0, other 1"
+
+
 def test_a_gang_that_must_be_in_one_domain_names_its_level() -> None:
     job = a_gang(2, topology={"required": "rack"})
     assert why(job, "n-0", "n-1", beside=in_racks("a", "b", "b")) == ": it must be in one rack"
@@ -138,6 +157,14 @@ def test_what_a_move_saves_and_what_it_risks_for_that_are_both_named() -> None:
         beside=[*nodes(A100, H100), *pools(CHEAP, {"pricePerGPUHour": "1.50"})],
     )
     assert dear == ": 20 times as fast, though 1.00 an hour dearer"
+
+
+def test_small_prices_are_not_rounded_to_nothing() -> None:
+    prices = pools({"pricePerGPUHour": "0.004"}, {"pricePerGPUHour": "0.001"})
+    quick = {"saveSeconds": 0, "restoreSeconds": 0}
+    gang = a_training_job("gang", checkpoint=quick)
+    text = why(gang, "n-0", beside=[*nodes(H100, H100), *prices, a_policy()])
+    assert text == ": 0.003 an hour cheaper"
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
-
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.model import Assignments
 from support.clusters.seen import a_demand, at, pods_of, seen, serving
 from support.objects.job_manifests import a_pool, an_inference_job
 
@@ -24,15 +21,10 @@ def a_service(wanted: float, *nodes: str, **role: Any) -> Manifest:  # noqa: ANN
 
 def kept(*manifests: Manifest, busy: Iterable[float] = ()) -> list[str]:
     """The nodes of the replicas that are still wanted."""
-    return [name for each in remaining(*manifests, busy=busy) for name in each.nodes]
-
-
-def remaining(*manifests: Manifest, busy: Iterable[float] = ()) -> Assignments:
-    """The replicas that are still wanted."""
     requests = {f"s-server-{index}": each for index, each in enumerate(busy)}
     demand = a_demand("s", load=2, running_requests=requests)
     [job] = plan_input_of(seen(*manifests, demands=[demand]), ProblemBuilder()).problem.jobs
-    return job.running
+    return [name for assignment in job.running for name in assignment.nodes]
 
 
 def test_what_is_needed_stays() -> None:
@@ -66,27 +58,3 @@ def test_all_go_where_none_is_wanted() -> None:
 def test_the_fewest_allowed_stay() -> None:
     job = a_service(0, "n-0", "n-1", "n-2", replicas={"min": 2, "max": 4})
     assert kept(*NODES, job, *pods_of(job)) == ["n-0", "n-1"]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "busy", "left"),
-    [(2, [5, 9, 7, 1], [1, 3]), (3, [5, 9, 7, 1], [1, 2, 3]), (1, [5, 9, 7, 1], [1])],
-)
-def test_of_equally_dear_ones_the_idlest_go_that_have_company_on_their_node(
-    wanted: int, busy: list[float], left: list[int]
-) -> None:
-    job = a_service(wanted, "n-0", "n-0", "n-0", "n-1")
-    assert [each.replica for each in remaining(*NODES, job, *pods_of(job), busy=busy)] == left
-
-
-def test_replicas_of_another_role_are_no_company() -> None:
-    job = a_service(1, "n-0", "n-1", "n-0")
-    prefill = {**job["spec"]["roles"][0], "name": "prefill"}
-    job["spec"]["roles"].append(prefill)
-    job["status"]["placement"]["assignments"][2] |= {"role": "prefill", "replica": 0}
-    pods = pods_of(job)[:2]
-    demand = a_demand("s", load=2, running_requests={"s-server-0": 5.0, "s-server-1": 1.0})
-    job = serving(job, server=1, prefill=1)
-    snapshot = seen(*NODES, job, *pods, demands=[demand])
-    [planned] = plan_input_of(snapshot, ProblemBuilder()).problem.jobs
-    assert [each.nodes for each in planned.running if each.role == "server"] == [("n-0",)]

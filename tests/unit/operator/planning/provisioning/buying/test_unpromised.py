@@ -1,7 +1,10 @@
 """A job that waits for a device which no pool promises is told where to promise it."""
 
+from collections.abc import Container
+
 import pytest
 
+from plimsoll.observe.snapshot import JobName
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
@@ -33,7 +36,7 @@ def asking(*devices: str) -> Manifest:
     return a_training_job("job", template=a_template(dict.fromkeys(devices, "4")))
 
 
-def said(*manifests: Manifest) -> str:
+def said(*manifests: Manifest, served: Container[JobName] = ()) -> str:
     """What the job that waits is told behind what it lacks; "" if nothing."""
     snapshot = seen(THERE, *manifests)
     plan_input = plan_input_of(snapshot, ProblemBuilder())
@@ -41,36 +44,47 @@ def said(*manifests: Manifest) -> str:
     holds = plan_of(snapshot, PlanResult(plan_input, solution)).holds
     [(before, after)] = [
         (hold.message, told.message)
-        for hold, told in zip(holds, with_unpromised(holds, snapshot), strict=True)
+        for hold, told in zip(holds, with_unpromised(holds, snapshot, served), strict=True)
         if hold.job.endswith("/job")
     ]
     assert after.startswith(before)
     return after.removeprefix(before)
 
 
-def missing(pools: str, devices: str) -> str:
-    where = f"provisioning.resources of GPUPool {pools} does not promise {devices}"
-    return f"; no node is bought for it, since {where}"
+def missing(**pools: str) -> str:
+    """What is said of pools that do not promise these devices."""
+    listed = ", ".join(f"{pool} ({devices})" for pool, devices in pools.items())
+    return f"; provisioning.resources does not promise what it requests: GPUPool {listed}"
 
 
 @pytest.mark.parametrize("job", [asking(EFA), SERVING], ids=["gang", "service"])
 def test_the_pools_that_could_sell_are_named_and_the_device(job: Manifest) -> None:
-    assert said(job, promising("p5")) == missing("p5", EFA)
-    assert said(job, promising("p5"), promising("p6")) == missing("p5, p6", EFA)
+    assert said(job, promising("p5")) == missing(p5=EFA)
+    assert said(job, promising("p5"), promising("p6")) == missing(p5=EFA, p6=EFA)
 
 
 def test_what_one_of_them_promises_is_not_missing() -> None:
     assert said(asking(EFA), promising("p5", EFA)) == ""
     assert said(asking(EFA), promising("p5"), promising("p6", EFA)) == ""
-    assert said(asking(EFA, HCA), promising("p5", HCA)) == missing("p5", EFA)
+    assert said(asking(EFA, HCA), promising("p5", HCA)) == missing(p5=EFA)
+
+
+def test_of_each_pool_only_what_it_lacks_is_named() -> None:
+    text = said(asking(EFA, HCA), promising("p5", HCA), promising("p6", EFA))
+    assert text == missing(p5=EFA, p6=HCA)
+
+
+def test_nothing_is_said_of_pods_without_gpus_nor_to_who_gets_nodes_anyway() -> None:
+    loader = {"name": "loader", "replicas": {"min": 1}, "template": a_template({HCA: "1"})}
+    gang = a_training_job("job", gpus=16, template=a_template({EFA: "4"}), roles=[loader])
+    assert said(gang, promising("p5", EFA)) == ""
+    assert said(asking(EFA), promising("p5"), served={JobName("TrainingJob/team/job")}) == ""
 
 
 def test_pools_that_sell_nothing_or_other_gpus_do_not_count() -> None:
     assert said(asking(EFA), promising("p5", sells=False)) == ""
     assert said(asking(EFA), promising("l4", gpu_type=L4)) == ""
-    assert said(asking(EFA), promising("p5"), promising("l4", EFA, gpu_type=L4)) == missing(
-        "p5", EFA
-    )
+    assert said(asking(EFA), promising("p5"), promising("l4", EFA, gpu_type=L4)) == missing(p5=EFA)
 
 
 def test_who_asks_for_no_device_is_not_told_of_any() -> None:
@@ -84,4 +98,4 @@ def test_devices_of_nodes_that_are_all_in_use_are_missing_as_well() -> None:
     with_efa = fake_node("efa", H100, gpus=1, resources={EFA: "8"})
     other = at(a_training_job("other", template=a_template({EFA: "1"})), "efa")
     busy = (with_efa, other, *pods_of(other))
-    assert said(asking(EFA), *busy, promising("p5")) == missing("p5", EFA)
+    assert said(asking(EFA), *busy, promising("p5")) == missing(p5=EFA)
