@@ -248,18 +248,12 @@ def _moved(decided: _Decided, job: Job, assignments: Assignments) -> Change:
 
 def _why_moved(decided: _Decided, job: Job, assignments: Assignments) -> str:
     """Why a job moves off nodes that are in order, to follow where it goes; "" if none is known."""
-    name, problem, plan_input = JobName(job.name), decided.result.problem, decided.result.plan_input
-    if not job.knows_its_roles:
-        return ": its roles have changed"
-    if job.name in decided.result.solution.reseated:
-        return ", where a shared GPU has more memory left for its load"
-    if name in plan_input.off_spot and any(is_on_spot(problem, each) for each in job.running):
-        return f", off spot: {plan_input.off_spot[name]}"
-    barred = "" if name in plan_input.to_spot else why_not_there(problem, plan_input.original(job))
-    if barred:
-        return f": {barred}"
+    bar = _bar(decided, job)
+    if bar:
+        return bar
     if Counter(each.role for each in job.running) != Counter(each.role for each in assignments):
         return _for_load(decided.snapshot, job)
+    problem = decided.result.problem
     room = _listed(decided.new_where(job, _left_behind(job, assignments)))
     gain = weighed_gain(problem, job, job.running, assignments)
     loss = weighed_loss(problem, job, job.running, assignments)
@@ -267,6 +261,20 @@ def _why_moved(decided: _Decided, job: Job, assignments: Assignments) -> str:
         return f", makes room for {room}"
     gains = what_it_gains(problem, job, assignments, _speed(decided.snapshot, job, assignments))
     return f": {gains}" if gains else ""
+
+
+def _bar(decided: _Decided, job: Job) -> str:
+    """What keeps a job from staying where it is, whatever else it could have; "" if nothing."""
+    name, plan_input = JobName(job.name), decided.result.plan_input
+    problem = decided.result.problem
+    if not job.knows_its_roles:
+        return ": its roles have changed"
+    if job.name in decided.result.solution.reseated:
+        return ", where a shared GPU has more memory left for its load"
+    if name in plan_input.off_spot and any(is_on_spot(problem, each) for each in job.running):
+        return f", off spot: {plan_input.off_spot[name]}"
+    why = "" if name in plan_input.to_spot else why_not_there(problem, plan_input.original(job))
+    return f": {why}" if why else ""
 
 
 def _left_behind(job: Job, assignments: Assignments) -> set[NodeName]:
