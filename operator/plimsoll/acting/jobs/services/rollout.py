@@ -8,6 +8,7 @@ not become ready stops the rollout, whether it was renewed or just added: the ne
 better.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -21,8 +22,12 @@ from plimsoll.observe.template_hash import hashes_by_role, is_old
 
 @dataclass(frozen=True, slots=True)
 class _Replica:
-    """`is_old`: one of its pods has another template; `is_going`: it is being taken away."""
+    """`is_old`: one of its pods has another template; `is_going`: it is being taken away.
 
+    `nodes`: those of its place.
+    """
+
+    nodes: tuple[str, ...]
     pods: tuple[PodView, ...]
     is_old: bool
     is_ready: bool
@@ -49,7 +54,7 @@ def to_renew(
         current = hashes_by_role(job)[role]
         mine = [place for place in places if place.role == role]
         replicas = (
-            _replica(by_replica.get((role, place.replica), []), len(place.nodes), current)
+            _replica(by_replica.get((role, place.replica), []), place.nodes, current)
             for place in mine
             if (role, place.replica) not in waiting
         )
@@ -57,11 +62,14 @@ def to_renew(
     return tuple(found)
 
 
-def _replica(pods: Sequence[PodView], whole: int, current: AbstractSet[str]) -> _Replica:
+def _replica(
+    pods: Sequence[PodView], nodes: tuple[str, ...], current: AbstractSet[str]
+) -> _Replica:
     return _Replica(
+        nodes=nodes,
         pods=tuple(pods),
         is_old=any(is_old(pod.template_hash, current) for pod in pods),
-        is_ready=len(pods) == whole and all(pod.ready and not pod.deleting for pod in pods),
+        is_ready=len(pods) == len(nodes) and all(pod.ready and not pod.deleting for pod in pods),
         is_going=any(pod.deleting or pod.draining_since for pod in pods),
     )
 
@@ -69,13 +77,15 @@ def _replica(pods: Sequence[PodView], whole: int, current: AbstractSet[str]) -> 
 def _next(replicas: Iterable[_Replica], *, may_serve: bool) -> tuple[PodView, ...]:
     """The pods to renew next: preferably those already going, then those not ready.
 
-    Of one that is ready only if it `may_serve`.
+    Of one that is ready only if it `may_serve`, and last those with others on their node: if one
+    more than is wanted serves, the last is not renewed but goes, and the service stays spread.
     """
     known = tuple(replicas)
+    on = Counter(each.nodes for each in known)
     if any(not each.is_old and not each.is_ready for each in known):
         return ()
     old = sorted(
         (each for each in known if each.is_old and (may_serve or not each.is_ready)),
-        key=lambda each: (not each.is_going, each.is_ready),
+        key=lambda each: (not each.is_going, each.is_ready, on[each.nodes]),
     )
     return old[0].pods if old else ()

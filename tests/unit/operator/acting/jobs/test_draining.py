@@ -44,7 +44,7 @@ def stepped(
     node = fake_node("node", gpus=4)
     node["spec"]["taints"] = [taint] if taint else []
     demands = [a_demand("serve", **known)] if known else []
-    snapshot = seen(node, *manifests, now=now, demands=demands)
+    snapshot = seen(node, fake_node("other", gpus=4), *manifests, now=now, demands=demands)
     (view,) = snapshot.jobs
     assert view.inference is not None
     actions: dict[str, Action] = {} if decided is None else {decided.job: decided}
@@ -319,6 +319,12 @@ def test_a_rollout_drains_a_replica_before_it_renews_it_and_no_other_meanwhile()
     assert (step.gates, gone(step)) == ((), [])
     draining(old[0], seconds=30)
     assert gone(stepped(renewed(service()), *old)) == [0]
+
+
+def test_a_rollout_leaves_those_for_last_that_are_not_alone_on_their_node() -> None:
+    """The last is not renewed but goes, if one more serves than is wanted."""
+    job = at(service(), "node", "node", "other")
+    assert turned(stepped(renewed(job), *pods(job))) == [(2, False)]
 
 
 def test_a_rollout_waits_until_one_more_serves() -> None:
