@@ -27,7 +27,7 @@ def scaled_down(job: Job, view: JobView, cluster: Cluster) -> Job:
         order = _first_to_go(role, view, cluster)
         first = set(scale_down_order(role, job.running, order))
         is_free = job.required_level is None and job.preferred_level is None
-        if first and is_free and not _is_ordered(view):
+        if first and is_free:
             first = _not_leaving_one_node(role, job, first, order, cluster)
         gone |= first
     kept = tuple(assignment for assignment in job.running if assignment not in gone)
@@ -53,11 +53,6 @@ def _not_leaving_one_node(
     return gone
 
 
-def _is_ordered(view: JobView) -> bool:
-    """Whether a controller numbers the replicas and removes the last."""
-    return view.target is not None and view.target.ordered
-
-
 def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
     """Replicas that do not serve yet, then the most expensive for what they carry, then the idlest.
 
@@ -73,7 +68,7 @@ def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:
         for number, each in replicas.items()
         if each.is_old
     }
-    if _is_ordered(view):
+    if view.target is not None and view.target.ordered:
         return lambda assignment: (-assignment.replica,)
     price = {node.name: node.microdollars_per_gpu_hour for node in cluster.nodes}
 

@@ -11,7 +11,7 @@ from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from support.objects.bought_nodes import a_claim, a_growing_pool
-from support.objects.job_manifests import a_policy, a_training_job, an_inference_job
+from support.objects.job_manifests import a_policy, a_template, a_training_job, an_inference_job
 from support.programs.cli_runs import plan, run, written
 
 POOL = a_growing_pool("h100-b", price="3", provisioning={"startTime": "6m"})
@@ -61,6 +61,17 @@ def test_a_budget_that_does_not_suffice_is_named(
     said = explained(capsys, tmp_path, "gang", GANG, BUDGET)
     assert (said["nodes"], said["withinBudget"]) == ({"h100-b": 2}, False)
     assert said["message"].endswith(": purchasing.mostPerHour of the PlacementPolicy leaves 30.00")
+
+
+def test_a_device_that_no_pool_promises_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = a_training_job("job", gpus=8, template=a_template({"rdma/hca": "1"}))
+    promised = "provisioning.resources does not promise what it requests: GPUPool h100-b (rdma/hca)"
+    ran = run(capsys, "explain", "job", "--cluster", cluster(tmp_path, job))
+    assert promised in ran.out
+    large = a_training_job("job", gpus=16)
+    assert "promise" not in run(capsys, "explain", "job", "--cluster", cluster(tmp_path, large)).out
 
 
 def test_advice_says_that_it_is_only_that(

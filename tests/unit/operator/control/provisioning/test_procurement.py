@@ -38,7 +38,7 @@ from plimsoll_simulator.inline_solver import InlineSolver
 from plimsoll_simulator.twin import Twin, TwinTerms
 from support.clusters.seen import seen
 from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
-from support.objects.job_manifests import a_training_job
+from support.objects.job_manifests import a_template, a_training_job
 
 CLOSED = {"key": GIVEN_BACK_TAINT, "value": "idle", "effect": "NoSchedule"}
 TERMS = LoopTerms(ways=frozenset({Way.NODE_CLAIM}))
@@ -107,7 +107,8 @@ def test_an_operator_that_has_just_started_takes_no_node_from_a_gang_whose_other
 
 
 def test_that_a_job_fits_nowhere_is_told_once_it_is_known_what_to_buy() -> None:
-    job, huge = a_training_job("job", gpus=8), a_training_job("huge", gpus=512)
+    device = a_template({"rdma/hca": "1"})
+    job, huge = a_training_job("job", gpus=8), a_training_job("huge", gpus=512, template=device)
     snapshot, current = waiting(a_growing_pool(), job, huge)
     assert current.plan is not None
     holds = current.plan.holds
@@ -135,6 +136,8 @@ def test_that_a_job_fits_nowhere_is_told_once_it_is_known_what_to_buy() -> None:
         procurement.turn(later, after, writer)
         told = procurement.to_tell(after.plan.holds, later)
         assert reasons(told).keys() == {"job", "huge"}, "what was told is not taken back"
+        missing = [hold.job for hold in told if hold.message.endswith("GPUPool h100 (rdma/hca)")]
+        assert missing == ["TrainingJob/team/huge"]
 
     asyncio.run(turns())
 

@@ -1,6 +1,7 @@
 """A job that moves is told why: what no longer allows its place, who needs it, or what it gains."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -8,12 +9,14 @@ import pytest
 
 from plimsoll.planning.actions import Migrate
 from plimsoll.planning.plan.decisions import PlanResult, plan_of
+from plimsoll.planning.plan.why_moved import what_it_gains
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
+from plimsoll_placement.model import GpuType
 from plimsoll_placement.solve import solve
 from support.clusters.seen import NOW, at, pods_of, seen, serving
 from support.objects.job_manifests import (
@@ -24,9 +27,11 @@ from support.objects.job_manifests import (
     a_training_job,
     an_inference_job,
 )
+from support.problems.builders import a_node, a_problem, a_role, gang_on
+from support.problems.builders import a_training_job as a_job
 
 HOST = "kubernetes.io/hostname"
-ONLY_N_1 = a_template(nodeSelector={HOST: "n-1"})
+ONLY_N_0, ONLY_N_1 = (a_template(nodeSelector={HOST: name}) for name in ("n-0", "n-1"))
 SPOT: Manifest = {"capacityType": "Spot"}
 CHEAP: Manifest = {"pricePerGPUHour": "1"}
 DEAR: Manifest = {"pricePerGPUHour": "40"}
@@ -135,6 +140,17 @@ def test_a_gang_that_is_nearer_together_elsewhere_is_faster() -> None:
     assert why(job, "n-0", "n-1", beside=in_racks("a", "b", "b")) == ": 11 % faster"
 
 
+def test_a_gang_whose_network_lets_it_do_nothing_is_compared_by_the_rest_alone() -> None:
+    nodes = [a_node(f"n{i}", topology=("ab"[i // 2],)) for i in range(4)]
+    apart, together = gang_on("n0", "n2"), gang_on("n2", "n3")
+    job = replace(
+        a_job(worker=a_role(counts=(2,)), running=apart, preferred_level=0),
+        crossing_percent={GpuType(H100): 100},
+    )
+    problem = a_problem(nodes, [job], levels=("rack",))
+    assert what_it_gains(problem, job, together, speed=1.0) == ""
+
+
 @pytest.mark.parametrize(
     ("rate", "said"), [(10, "10 times as fast"), ("1.5", "50 % faster")], ids=["much", "some"]
 )
@@ -184,12 +200,14 @@ def test_a_job_that_makes_room_names_for_whom_unless_it_gains_enough(price: str,
 
 
 def test_only_those_are_named_for_whom_it_leaves_a_node() -> None:
-    """A replica stays beside a job that is new as well."""
+    """A replica stays beside a job that is new as well, and one that it leaves stays there."""
     large = a_training_job("large", gpus=4)
     new = a_training_job("new", template=ONLY_N_1)
-    beside = [fake_node("n-0", H100, 4), fake_node("n-1", H100, 2), fake_node("n-2", H100, 1)]
+    stays = at(a_training_job("stays", template=ONLY_N_0), "n-0")
+    new_there = [large, new, stays, *pods_of(stays)]
+    beside = [fake_node("n-0", H100, 5), fake_node("n-1", H100, 2), fake_node("n-2", H100, 1)]
     service = an_inference_job("service", replicas=2)
-    text = why(service, "n-0", "n-1", beside=[*beside, large, new])
+    text = why(service, "n-0", "n-1", beside=[*beside, *new_there])
     assert text == ", makes room for TrainingJob/team/large (priority 0)"
 
 
