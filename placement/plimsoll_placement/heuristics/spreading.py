@@ -1,9 +1,10 @@
 """Spread what starts of a service, so that one node or zone that fails takes half of it at most.
 
 That is done once all have a place, among nodes that cost no more, and where the pods to come lose
-no more GPUs by it than the replica has itself. Nothing that runs moves for it, and no node that
-could be given back is used that nobody runs on, be it there or still to come. Services whose
-replicas shall be close together are left alone, as are replicas on several nodes.
+no more GPUs by it than the replica has itself. Nothing that runs moves for it, no replica waits
+until another job has left its node, and an idle node that could be given back, or is still to be
+bought, is not used for it. Services whose replicas shall be close together are left alone, as are
+replicas on several nodes.
 """
 
 from collections import Counter
@@ -15,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll_placement.check import violations
-from plimsoll_placement.model import Assignment, Assignments, Job, JobName, Placements, Role
+from plimsoll_placement.model import (
+    Assignment,
+    Assignments,
+    Job,
+    JobName,
+    NodeName,
+    Placements,
+    Role,
+)
 from plimsoll_placement.placing.place import Request, loss_alone, place
 from plimsoll_placement.problem import Problem
 from plimsoll_placement.score.score import score
@@ -25,19 +34,19 @@ from plimsoll_placement.state.device_pool import Ints
 from plimsoll_placement.state.holding import ledger_after
 from plimsoll_placement.state.ledger import Ledger
 
-MOST_SPREAD = 512
-"""Of more roles that start crowded at once, the rest stays so: a plan does not take much longer."""
+MOST_MOVES = 512
+"""So many moves are tried, and what is still crowded stays so: a plan takes little longer."""
 
 Bools = NDArray[np.bool_]
 
 
 def with_spread(problem: Problem, found: Solution) -> Solution:
     """The solution, with the replicas that start spread; its score does not fall."""
-    crowds = list(islice(_crowds(problem, found.placements), MOST_SPREAD))
+    crowds = list(islice(_crowds(problem, found.placements), MOST_MOVES))
     if not crowds:
         return found
     placements: dict[JobName, Assignments] = dict(found.placements)
-    nodes = _Nodes(ledger_after(problem, placements))
+    nodes = _Nodes(ledger_after(problem, placements), placements)
     for crowd in crowds:
         moves, name = _Spreading(nodes, crowd).moves(), crowd.job.name
         placements[name] = tuple(moves.get(each, each) for each in placements[name])
@@ -74,14 +83,15 @@ def _crowds(problem: Problem, placements: Placements) -> Iterator[_Crowd]:
     """The roles of services of which too much would be in one place, some of it new there."""
     for job in problem.jobs:
         placed, running = placements.get(job.name, ()), set(job.running)
-        is_bound = job.required_level is not None or job.preferred_level is not None
-        if job.gang or is_bound or running.issuperset(placed):
+        if job.gang or job.preferred_level is not None or running.issuperset(placed):
             continue
         beside = placements.get(job.part_of, ()) if job.part_of is not None else ()
         for role in job.roles:
             mine = list(_of(role, placed))
             new = [each for each in mine if each not in running]
-            crowd = _Crowd(job, role, new, [*(running & {*mine}), *_of(role, beside)])
+            there = [*(running & {*mine}), *_of(role, beside)]
+            there = [each for each in there if each.nodes[0] in problem.node_index]
+            crowd = _Crowd(job, role, new, there)
             if new and crowd.is_too_close(problem):
                 yield crowd
 
@@ -92,21 +102,32 @@ def _of(role: Role, placed: Iterable[Assignment]) -> Iterator[Assignment]:
 
 
 class _Nodes:
-    """The nodes, by row: their domains, widest first and each node itself last, and who has them.
+    """The nodes, by row: their domains, widest first and each node itself last.
 
-    `kept` are those that nobody gives back, or on which something runs.
+    `free` are those that nobody leaves, and that are kept anyway: they are not given back, or
+    something runs on them. `moves` is how many more may be tried.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, placements: Placements) -> None:
         problem = self.problem = ledger.problem
-        self.ledger = ledger
+        self.ledger, self.moves = ledger, MOST_MOVES
         self.rows: Ints = np.arange(len(problem.nodes))
         self.levels = [*map(ledger.domains, range(len(problem.levels))), self.rows]
-        self.kept = np.array([not node.returnable for node in problem.nodes], dtype=np.bool_)
-        in_use = {name for job in problem.jobs for each in job.running for name in each.nodes}
-        self.kept[[problem.node_index[name] for name in in_use if name in problem.node_index]] = (
-            True
-        )
+        self.free = np.array([not node.returnable for node in problem.nodes], dtype=np.bool_)
+        left: set[NodeName] = set()
+        for job in problem.jobs:
+            stay = set(placements.get(job.name, ()))
+            for each in job.running:
+                if each in stay:
+                    self.free[self._rows(each.nodes)] = True
+                else:
+                    left.update(each.nodes)
+        self.free[self._rows(left)] = False
+
+    def _rows(self, names: Iterable[NodeName]) -> list[int]:
+        """The nodes of these names that are there."""
+        index = self.problem.node_index
+        return [index[name] for name in names if name in index]
 
     def row(self, held: Assignment) -> int:
         """The node of a replica."""
@@ -134,7 +155,8 @@ class _Spreading:
         counts = Counter(int(domains[self._nodes.row(each)]) for each in here)
         last = {int(domains[self._nodes.row(now)]): was for was, now in self._now.items()}
         for domain, was in last.items():
-            if counts[domain] > self._crowd.most:
+            if counts[domain] > self._crowd.most and self._nodes.moves:
+                self._nodes.moves -= 1
                 found = self._elsewhere(self._now[was], domains)
                 if found is not None:
                     self._now[was] = found
@@ -148,7 +170,7 @@ class _Spreading:
         """
         ledger, job, row = self._nodes.ledger, self._job, self._nodes.row(held)
         prices = ledger.prices.of(job, self._crowd.role)
-        allowed = self._nodes.kept & (prices <= prices[row]) & (domains != domains[row])
+        allowed = self._nodes.free & (prices <= prices[row]) & (domains != domains[row])
         ledger.give_back(job, (held,))
         here, there = (
             Request(job, self._only_on(nodes), held.gpu_type, (held.replica,))

@@ -1,7 +1,7 @@
 """Turn the solver's placements into a plan: what changes for each job, which jobs wait, and why."""
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -120,31 +120,45 @@ class _Decided:
     def winners(self, victim: Job) -> list[Job]:
         """The jobs that are new on the victim's nodes; if none, those new on its GPU type."""
         there = self.new_where(victim, {name for a in victim.running for name in a.nodes})
-        return there or self._named(self._new[1], {a.gpu_type for a in victim.running}, victim)
+        alike = {each.gpu_type for each in victim.running}
+        return there or _others(self._new_on_types, alike, victim)
 
     def new_where(self, but: Job, nodes: Iterable[NodeName]) -> list[Job]:
         """The other jobs that are new on any of these nodes, the most important ones first."""
-        return self._named(self._new[0], nodes, but)
-
-    @staticmethod
-    def _named(new: Mapping[str, list[Job]], keys: Iterable[str], but: Job) -> list[Job]:
-        found = {job.name: job for key in keys for job in new.get(key, ())}
-        others = (job for job in found.values() if job.whole_name != but.whole_name)
-        return sorted(others, key=lambda job: (-job.priority, job.name))
+        return _others(self._new_on_nodes, nodes, but)
 
     @cached_property
-    def _new(self) -> tuple[Mapping[str, list[Job]], Mapping[str, list[Job]]]:
-        """The jobs that get something new, by its nodes and by its GPU type."""
-        nodes: dict[str, list[Job]] = defaultdict(list)
-        types: dict[str, list[Job]] = defaultdict(list)
-        for job in self.result.problem.jobs:
-            placed = self.result.solution.placements.get(job.name, ())
-            fresh = set(placed) - set(job.running)
-            for name in {name for each in fresh for name in each.nodes}:
-                nodes[name].append(job)
-            for gpu_type in {each.gpu_type for each in fresh}:
-                types[gpu_type].append(job)
-        return nodes, types
+    def _new_on_nodes(self) -> Mapping[str, list[Job]]:
+        return _by_key(self._fresh, lambda fresh: fresh.nodes)
+
+    @cached_property
+    def _new_on_types(self) -> Mapping[str, list[Job]]:
+        return _by_key(self._fresh, lambda fresh: (fresh.gpu_type,))
+
+    @cached_property
+    def _fresh(self) -> list[tuple[Job, set[Assignment]]]:
+        """What each job gets that it does not have now."""
+        placements = self.result.solution.placements
+        jobs = self.result.problem.jobs
+        return [(job, set(placements.get(job.name, ())) - set(job.running)) for job in jobs]
+
+
+def _by_key(
+    fresh: Iterable[tuple[Job, set[Assignment]]], keys: Callable[[Assignment], Iterable[str]]
+) -> Mapping[str, list[Job]]:
+    """The jobs by the keys of what they get."""
+    found: dict[str, list[Job]] = defaultdict(list)
+    for job, assignments in fresh:
+        for key in {key for each in assignments for key in keys(each)}:
+            found[key].append(job)
+    return found
+
+
+def _others(new: Mapping[str, list[Job]], keys: Iterable[str], but: Job) -> list[Job]:
+    """The other jobs under any of these keys, the most important ones first."""
+    found = {job.name: job for key in keys for job in new.get(key, ())}
+    others = (job for job in found.values() if job.whole_name != but.whole_name)
+    return sorted(others, key=lambda job: (-job.priority, job.name))
 
 
 def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:

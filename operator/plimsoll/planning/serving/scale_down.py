@@ -5,7 +5,6 @@ The solver is not involved: removing what nobody wants costs nothing that would 
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 from plimsoll.observe.snapshot import JobView
 from plimsoll.planning.cluster.cluster import Cluster
@@ -14,43 +13,18 @@ from plimsoll.planning.serving.size_groups import whole_role
 from plimsoll_placement.heuristics.scale_down import Order, scale_down_order
 from plimsoll_placement.model import Assignment, Job, Role
 
-_MERITS: Final = 3
-"""So many of the criteria by which replicas go must be the same for one to stay for another."""
-
 
 def scaled_down(job: Job, view: JobView, cluster: Cluster) -> Job:
     """The job with only those of its running replicas that it still wants; gangs are unchanged."""
     if job.gang or not job.running:
         return job
-    gone: set[Assignment] = set()
-    for role in job.roles:
-        order = _first_to_go(role, view, cluster)
-        first = set(scale_down_order(role, job.running, order))
-        is_free = job.required_level is None and job.preferred_level is None
-        if first and is_free:
-            first = _not_leaving_one_node(role, job, first, order, cluster)
-        gone |= first
+    gone = {
+        assignment
+        for role in job.roles
+        for assignment in scale_down_order(role, job.running, _first_to_go(role, view, cluster))
+    }
     kept = tuple(assignment for assignment in job.running if assignment not in gone)
     return replace(job, running=kept) if gone else job
-
-
-def _not_leaving_one_node(
-    role: Role, job: Job, gone: set[Assignment], order: Order, cluster: Cluster
-) -> set[Assignment]:
-    """Those that go, but one that is as good as one that stays if all others are on one node.
-
-    None on a node that could be given back stays for that.
-    """
-    mine = sorted((each for each in job.running if each.role == role.name), key=order)
-    left = [each for each in mine if each not in gone]
-    returnable = {node.name for node in cluster.nodes if node.returnable}
-    if len(left) > 1 and len({each.nodes for each in left}) == 1:
-        worst = left[0]
-        for each in reversed(mine):
-            is_elsewhere = each.nodes != worst.nodes and returnable.isdisjoint(each.nodes)
-            if each in gone and is_elsewhere and order(each)[:_MERITS] == order(worst)[:_MERITS]:
-                return gone - {each} | {worst}
-    return gone
 
 
 def _first_to_go(role: Role, view: JobView, cluster: Cluster) -> Order:

@@ -111,10 +111,14 @@ def test_within_the_only_zone_nodes_still_count() -> None:
     assert per_node(a_problem(nodes, [a_service(2)], levels=("zone",))) == [1, 1]
 
 
-@pytest.mark.parametrize("field", ["preferred_level", "required_level"])
-def test_a_service_that_is_to_be_close_together_stays_so(field: str) -> None:
-    together = replace(a_service(2), **{field: 0})
+def test_a_service_that_is_to_be_close_together_stays_so() -> None:
+    together = a_service(2, preferred_level=0)
     assert per_node(a_problem(zoned("a", "b"), [together], levels=("zone",))) == [2]
+
+
+def test_what_a_replica_must_be_in_binds_only_its_own_pods() -> None:
+    each_in_one = a_service(2, required_level=0)
+    assert per_node(a_problem(zoned("a", "b"), [each_in_one], levels=("zone",))) == [1, 1]
 
 
 def test_nothing_dearer_is_used_for_it() -> None:
@@ -236,8 +240,33 @@ def test_a_pinned_service_stays_as_it_is() -> None:
     assert nodes_of(a_problem(some_nodes(2), [pinned])) == ["n0", "n0"]
 
 
+def test_no_replica_waits_for_it_until_another_job_has_left_its_node() -> None:
+    """The victim leaves the only other node for one that pays."""
+    nodes = [a_node("n0", gpus=8), a_node("n1", gpus=4)]
+    victim = a_training_job("victim", worker=a_role(gpu_milli=4000), running=gang_on("n1"))
+    victim = replace(victim, roles=(replace(victim.roles[0], eligible=0b01),))
+    problem = a_problem(nodes, [a_service(2), victim])
+    found = solve_lean(problem, AT_ONCE).placements
+    assert found[JobName("victim")] == gang_on("n0")
+    assert nodes_of(problem) == ["n0", "n0"]
+
+
+def test_a_bought_node_that_is_left_is_not_kept_for_it() -> None:
+    nodes = [a_node("n0"), a_node("n1", returnable=True), a_node("n2", gpus=1)]
+    busy = a_training_job("busy", worker=a_role(gpu_milli=3000), running=gang_on("n0"))
+    leaves = a_training_job("leaves", worker=a_role(eligible=0b100), running=gang_on("n1"))
+    assert nodes_of(a_problem(nodes, [a_service(2), busy, leaves])) == ["n0", "n0"]
+
+
+def test_what_is_pinned_to_a_node_that_is_gone_is_not_counted() -> None:
+    whole = a_service(3, here=["n0", "gone"], pinned=True)
+    part = replace(a_service(1), name=JobName("serve (missing)"), part_of=JobName("serve"))
+    found = solve_lean(a_problem(some_nodes(2), [whole, part]), AT_ONCE).placements
+    assert [each.nodes for each in found[part.name]] == [("n1",)]
+
+
 def test_a_plan_that_starts_many_spreads_only_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreading, "MOST_SPREAD", 1)
+    monkeypatch.setattr(spreading, "MOST_MOVES", 1)
     services = [replace(a_service(2), name=JobName(name)) for name in ("a", "b")]
     found = solve_lean(a_problem(some_nodes(2), services), AT_ONCE).placements.values()
     used = [len({name for each in placed for name in each.nodes}) for placed in found]

@@ -1,22 +1,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
-
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from plimsoll_devcluster.manifest import Manifest
-from plimsoll_placement.model import Assignments
 from support.clusters.seen import a_demand, at, pods_of, seen, serving
-from support.objects.bought_nodes import a_growing_pool
 from support.objects.job_manifests import a_pool, an_inference_job
 
-HOST = "kubernetes.io/hostname"
-ZONES = a_pool(
-    "rest", {HOST: "n-3"}, topologyKeys=[{"name": "zone", "label": "topology.kubernetes.io/zone"}]
-)
 NODES = [fake_node(f"n-{index}", H100) for index in range(4)]
 
 
@@ -29,19 +21,10 @@ def a_service(wanted: float, *nodes: str, **role: Any) -> Manifest:  # noqa: ANN
 
 def kept(*manifests: Manifest, busy: Iterable[float] = ()) -> list[str]:
     """The nodes of the replicas that are still wanted."""
-    return [name for each in _left(*manifests, busy=busy) for name in each.nodes]
-
-
-def remaining(*manifests: Manifest, busy: Iterable[float] = ()) -> list[int]:
-    """The numbers of the replicas that are still wanted."""
-    return [each.replica for each in _left(*manifests, busy=busy)]
-
-
-def _left(*manifests: Manifest, busy: Iterable[float]) -> Assignments:
     requests = {f"s-server-{index}": each for index, each in enumerate(busy)}
     demand = a_demand("s", load=2, running_requests=requests)
     [job] = plan_input_of(seen(*manifests, demands=[demand]), ProblemBuilder()).problem.jobs
-    return job.running
+    return [name for assignment in job.running for name in assignment.nodes]
 
 
 def test_what_is_needed_stays() -> None:
@@ -75,37 +58,3 @@ def test_all_go_where_none_is_wanted() -> None:
 def test_the_fewest_allowed_stay() -> None:
     job = a_service(0, "n-0", "n-1", "n-2", replicas={"min": 2, "max": 4})
     assert kept(*NODES, job, *pods_of(job)) == ["n-0", "n-1"]
-
-
-SPREAD = "n-0", "n-0", "n-1", "n-1"
-
-
-@pytest.mark.parametrize(
-    ("wanted", "expected"), [(3, [0, 1, 2]), (2, [0, 2]), (1, [0])], ids=["3", "2", "1"]
-)
-def test_what_is_left_is_not_all_on_one_node(wanted: int, expected: list[int]) -> None:
-    job = a_service(wanted, *SPREAD)
-    assert remaining(*NODES, job, *pods_of(job)) == expected
-
-
-def test_of_what_goes_the_busiest_stays_instead_of_the_idlest() -> None:
-    job = a_service(2, *SPREAD)
-    assert remaining(*NODES, job, *pods_of(job), busy=[8, 9, 1, 2]) == [1, 3]
-
-
-@pytest.mark.parametrize("why", ["dearer", "bought", "starting", "close together"])
-def test_nothing_stays_for_it_that_should_go(why: str) -> None:
-    job = a_service(2, *SPREAD)
-    others: dict[str, Manifest] = {
-        "dearer": a_pool("dear", {HOST: "n-1"}, pricePerGPUHour=9),
-        "bought": a_growing_pool("bought", price="0"),
-    }
-    others["bought"]["spec"]["nodeSelector"] = {HOST: "n-1"}
-    pods = pods_of(job)
-    if why == "starting":
-        for pod in pods[2:]:
-            pod["status"]["conditions"] = []
-    if why == "close together":
-        job["spec"]["roles"][0]["topology"] = {"preferred": "zone"}
-    beside = [others[why]] if why in others else []
-    assert remaining(*NODES, ZONES, *beside, job, *pods) == [0, 1]
