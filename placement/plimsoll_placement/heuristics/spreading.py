@@ -10,7 +10,6 @@ replicas on several nodes.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +41,7 @@ Bools = NDArray[np.bool_]
 
 def with_spread(problem: Problem, found: Solution) -> Solution:
     """The solution, with the replicas that start spread; its score does not fall."""
-    crowds = list(islice(_crowds(problem, found.placements), MOST_MOVES))
+    crowds = list(_crowds(problem, found.placements))
     if not crowds:
         return found
     placements: dict[JobName, Assignments] = dict(found.placements)
