@@ -1,10 +1,13 @@
 """Read the log of a container line by line, over as many connections as that takes.
 
 Each line is asked for with its time, so that a connection that breaks is followed by one that goes
-on after the last line. Lines of the very same nanosecond as that one are taken for it.
+on after the last line. Lines of the very same nanosecond as that one are taken for it. What has no
+time is no line of the container: the rest of one that was too long, or the kubelet's words, in the
+place of a log, that it cannot read the log of a container that it has just removed.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -19,6 +22,8 @@ from plimsoll.kube.objects.objects import Pod
 LONGEST_LINE: Final = 1 << 20
 """Bytes after which a line is cut."""
 _NEWLINE: Final = b"\n"
+_TIMED: Final = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S* ?")
+_LOST: Final = b"unable to retrieve container logs for "
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,10 @@ class LogLine:
     text: str
 
 
+class _LogIsLost(NotFound):
+    """The kubelet has no log of the container any more."""
+
+
 class ContainerLog:
     """The log of one container from the beginning of what is asked for."""
 
@@ -99,7 +108,10 @@ class ContainerLog:
         self._failures = 0
 
     async def lines(self) -> AsyncGenerator[LogLine]:
-        """What the log has by now. Raises ApiError, Unavailable only after several attempts."""
+        """What the log has by now. Raises ApiError, Unavailable only after several attempts.
+
+        NotFound also where the log is there no more.
+        """
         while True:
             try:
                 async with aclosing(self._read({})) as lines:
@@ -124,6 +136,8 @@ class ContainerLog:
                     async with aclosing(self._read({"follow": "true"})) as lines:
                         async for line in lines:
                             yield line
+                except _LogIsLost:
+                    pass  # of the run that is over; another may follow
                 except Unavailable as error:
                     is_behind = True
                     await self._retry(error)
@@ -153,6 +167,10 @@ class ContainerLog:
             self._failures = 0
             async with aclosing(split_lines(chunks)) as lines:
                 async for line in lines:
+                    if not _TIMED.match(line):
+                        if line.startswith(_LOST):
+                            raise _LogIsLost(line.decode(errors="replace"))
+                        continue
                     time, _, text = line.decode(errors="replace").partition(" ")
                     if time > self._last:
                         self._last = time

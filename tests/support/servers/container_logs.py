@@ -20,13 +20,15 @@ from plimsoll_devcluster.proxies.passing_on import address_of, served
 class PodLog:
     """The log of a pod's container: the time and text of each line, and whether it has ended.
 
-    A connection breaks after `breaks_after` lines, once.
+    A connection breaks after `breaks_after` lines, once. `lost`: the container was removed while it
+    was asked for, of which the kubelet tells one reader in the place of lines.
     """
 
     lines: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     ended: bool = False
     breaks_after: int | None = None
     refusal: int | None = None
+    lost: bool = False
 
 
 class LogServer:
@@ -52,6 +54,11 @@ class LogServer:
     def end(self, pod: str) -> None:
         """End the run of a pod's container."""
         self.logs[pod].ended = True
+        self._grown.set()
+
+    def lose(self, pod: str) -> None:
+        """Remove the container under the eyes of whoever reads its log."""
+        self.logs[pod].lost = True
         self._grown.set()
 
     def replace(self, pod: str, uid: str) -> None:
@@ -100,6 +107,10 @@ class LogServer:
                     assert request.transport is not None
                     request.transport.abort()
                     return
+            if log.lost:
+                log.lost = False
+                await response.write(b"unable to retrieve container logs for containerd://20d1c7d5")
+                return
             if log.ended or "follow" not in request.query:
                 return
             await self._grown.wait()

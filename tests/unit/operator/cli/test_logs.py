@@ -10,7 +10,7 @@ from plimsoll.cli import main
 from plimsoll.cli.jobs.logs import Followed, LogChoice, PodLine, logs_followed, logs_now
 from plimsoll.errors import BadInput, Forbidden
 from plimsoll.kube.http.client import KubeClient
-from plimsoll.kube.logs import LogQuery, LogTerms
+from plimsoll.kube.logs import LONGEST_LINE, LogQuery, LogTerms
 from plimsoll.kube.objects.objects import (
     Container,
     ContainerState,
@@ -153,6 +153,49 @@ async def test_pods_that_come_after_a_restart_are_followed_until_the_job_ends() 
         await reading
     assert texts(found)[-1] == ("second", "done")
     assert len(found) == 4
+
+
+@asynchronous
+async def test_what_a_kubelet_says_in_the_place_of_a_log_is_no_line_of_it() -> None:
+    states, found = States(), list[PodLine]()
+    async with log_server() as (server, client):
+        reading = asyncio.create_task(follow(client, states, found))
+        server.write("train-0", "begun")
+        states.tell(a_pod("train-0"))
+        await until(lambda: texts(found) == [("train-0", "begun")])
+        server.lose("train-0")
+        await until(lambda: len(server.asked) > 1)
+        server.write("train-0", "begun anew")
+        await until(lambda: texts(found)[1:] == [("train-0", "begun anew")])
+        server.end("train-0")
+        states.tell(a_pod("train-0", ENDED), over=True)
+        await reading
+    assert server.asked[1]["sinceTime"].startswith("2026-11-27T10:00:00")
+    assert len(found) == 2
+
+
+@asynchronous
+async def test_a_log_that_is_lost_is_told_of_where_it_is_not_followed() -> None:
+    notes: list[str] = []
+    async with log_server() as (server, client):
+        server.write("a", "here")
+        server.lose("a")
+        server.write("b", "there")
+        pods = [a_pod("a"), a_pod("b")]
+        found = texts([each async for each in logs_now(client, pods, ALL, notes.append, QUICK)])
+    assert found == [("a", "here"), ("b", "there")]
+    assert notes == ["a: unable to retrieve container logs for containerd://20d1c7d5"]
+
+
+@asynchronous
+async def test_a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() -> None:
+    async with log_server() as (server, client):
+        server.write("a", "long " * (LONGEST_LINE // 4), "next")
+        lines = logs_now(client, [a_pod("a")], ALL, print, QUICK)
+        first, *rest = [each.line.text async for each in lines]
+    assert first.startswith("long long")
+    assert LONGEST_LINE <= len(first) < 1.25 * LONGEST_LINE
+    assert rest == ["next"]
 
 
 @asynchronous
