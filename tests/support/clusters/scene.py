@@ -161,7 +161,7 @@ class Scene:
         """All pods of the namespace, in a few words each."""
         return [
             f"{pod['metadata']['name']} on {pod['spec'].get('nodeName')} {pod['status']['phase']}"
-            f" going since {pod['metadata'].get('deletionTimestamp')}"
+            f" {conditions(pod['status'])} going since {pod['metadata'].get('deletionTimestamp')}"
             for pod in self.api.items(f"/api/v1/namespaces/{self.namespace}/pods")
         ]
 
