@@ -97,9 +97,7 @@ def _is_over(view: JobView) -> bool:
 
 def _actions(trial: Trial) -> Mapping[JobName, Action]:
     """The action on each job; for a job that is preempted and held, the preemption."""
-    found = trial.purchases
-    served = found.waiting.keys() | found.unpaid.keys()
-    holds = with_unpromised(trial.plan.holds, trial.snapshot, served)
+    holds = with_unpromised(trial.plan.holds, trial.snapshot, trial.purchases.served)
     return {each.job: each for each in (*holds, *trial.plan.changes)}
 
 

@@ -173,9 +173,8 @@ class Procurement:
 
     def explained(self, holds: Iterable[Hold], snapshot: Snapshot) -> Iterator[Hold]:
         """The holds, which also say what the jobs have to do with nodes that are not there yet."""
-        found = self._found
-        told = explained(holds, found, self._obstacle(snapshot))
-        return with_unpromised(told, snapshot, found.waiting.keys() | found.unpaid.keys())
+        told = explained(holds, self._found, self._obstacle(snapshot))
+        return with_unpromised(told, snapshot, self._found.served)
 
     def to_tell(self, holds: Iterable[Hold], snapshot: Snapshot) -> list[Hold]:
         """The explained holds that can be told by now.

@@ -1,7 +1,7 @@
 """Turn the solver's placements into a plan: what changes for each job, which jobs wait, and why."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -13,6 +13,7 @@ from plimsoll.observe.snapshot import JobName, Snapshot
 from plimsoll.planning.actions import Admit, Change, Hold, Migrate, Plan, Preempt, Resize
 from plimsoll.planning.disruption.budgets import kept_by_budgets
 from plimsoll.planning.disruption.lost_places import lost_places
+from plimsoll.planning.plan.newcomers import Newcomers
 from plimsoll.planning.plan.why_moved import what_it_gains, why_not_there
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.problem.running import running_assignments
@@ -117,48 +118,10 @@ class _Decided:
     result: PlanResult
     lacks: Mapping[JobName, str]
 
-    def winners(self, victim: Job) -> list[Job]:
-        """The jobs that are new on the victim's nodes; if none, those new on its GPU type."""
-        there = self.new_where(victim, {name for a in victim.running for name in a.nodes})
-        alike = {each.gpu_type for each in victim.running}
-        return there or _others(self._new_on_types, alike, victim)
-
-    def new_where(self, but: Job, nodes: Iterable[NodeName]) -> list[Job]:
-        """The other jobs that are new on any of these nodes, the most important ones first."""
-        return _others(self._new_on_nodes, nodes, but)
-
     @cached_property
-    def _new_on_nodes(self) -> Mapping[str, list[Job]]:
-        return _by_key(self._fresh, lambda fresh: fresh.nodes)
-
-    @cached_property
-    def _new_on_types(self) -> Mapping[str, list[Job]]:
-        return _by_key(self._fresh, lambda fresh: (fresh.gpu_type,))
-
-    @cached_property
-    def _fresh(self) -> list[tuple[Job, set[Assignment]]]:
-        """What each job gets that it does not have now."""
-        placements = self.result.solution.placements
-        jobs = self.result.problem.jobs
-        return [(job, set(placements.get(job.name, ())) - set(job.running)) for job in jobs]
-
-
-def _by_key(
-    fresh: Iterable[tuple[Job, set[Assignment]]], keys: Callable[[Assignment], Iterable[str]]
-) -> Mapping[str, list[Job]]:
-    """The jobs by the keys of what they get."""
-    found: dict[str, list[Job]] = defaultdict(list)
-    for job, assignments in fresh:
-        for key in {key for each in assignments for key in keys(each)}:
-            found[key].append(job)
-    return found
-
-
-def _others(new: Mapping[str, list[Job]], keys: Iterable[str], but: Job) -> list[Job]:
-    """The other jobs under any of these keys, the most important ones first."""
-    found = {job.name: job for key in keys for job in new.get(key, ())}
-    others = (job for job in found.values() if job.whole_name != but.whole_name)
-    return sorted(others, key=lambda job: (-job.priority, job.name))
+    def newcomers(self) -> Newcomers:
+        """Who gets what others may have given up."""
+        return Newcomers(self.result.problem.jobs, self.result.solution.placements)
 
 
 def _with_end_of_protection(change: Change, plan_input: PlanInput) -> Change:
@@ -268,7 +231,7 @@ def _why_moved(decided: _Decided, job: Job, assignments: Assignments) -> str:
     if Counter(each.role for each in job.running) != Counter(each.role for each in assignments):
         return _for_load(decided.snapshot, job)
     problem = decided.result.problem
-    room = _listed(decided.new_where(job, _left_behind(job, assignments)))
+    room = _listed(decided.newcomers.on(_left_behind(job, assignments), job))
     gain = weighed_gain(problem, job, job.running, assignments)
     loss = weighed_loss(problem, job, job.running, assignments)
     if room and not (gain > 0 and pays(problem, gain, loss)):
@@ -328,7 +291,7 @@ def _pods_on(nodes: Container[NodeName], assignments: Assignments) -> int:
 
 def _gives_way(decided: _Decided, job: Job) -> str:
     """The jobs that a gang shrinks for, in words; "" if there are none."""
-    listed = _listed(decided.winners(job))
+    listed = _listed(decided.newcomers.in_place_of(job))
     return f", makes room for {listed}" if listed else ""
 
 
@@ -387,7 +350,7 @@ def _preempt(decided: _Decided, job: Job) -> Preempt:
     if domain:
         text = f"power domain {domain} has too little power left for it"
         return Preempt(name, Reason.EVICTED, text, power_domain=domain)
-    winners, lack = decided.winners(job), decided.lacks.get(name, "")
+    winners, lack = decided.newcomers.in_place_of(job), decided.lacks.get(name, "")
     names = tuple(dict.fromkeys(JobName(winner.whole_name) for winner in winners))
     if not winners:
         text = "its place no longer fits within the limits"

@@ -7,6 +7,7 @@ paid for. They are few and mostly alike, so greedy's placements are good enough.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final
@@ -47,6 +48,11 @@ class Purchases:
     )
     why_unpaid: Mapping[JobName, str] = field(default_factory=dict[JobName, str])
     kept: Mapping[JobName, frozenset[str]] = field(default_factory=dict[JobName, frozenset[str]])
+
+    @property
+    def served(self) -> AbstractSet[JobName]:
+        """The jobs for which there are nodes that are bought, or would be if they could be paid."""
+        return self.waiting.keys() | self.unpaid.keys()
 
     def lots(self, pool: str) -> list[int]:
         """How many nodes of a pool to order together: those that a job needs and none before it."""
