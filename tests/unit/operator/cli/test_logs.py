@@ -24,7 +24,7 @@ from plimsoll.kube.objects.objects import (
 )
 from plimsoll.observe.labels import ROLE
 from support.programs.asynchronous import asynchronous, until
-from support.servers.container_logs import PodLog, log_server
+from support.servers.container_logs import LogServer, PodLog, log_server
 
 QUICK = LogTerms(first_retry_seconds=0.01, pause_seconds=0.01)
 ALL = LogChoice(LogQuery())
@@ -64,6 +64,13 @@ async def follow(client: KubeClient, states: States, found: list[PodLine]) -> No
 
 def texts(lines: Iterable[PodLine]) -> list[tuple[str, str]]:
     return [(each.pod, each.line.text) for each in lines]
+
+
+async def begins(server: LogServer, states: States, found: list[PodLine], pod: Pod) -> None:
+    """A job begins with this pod, whose first line is followed."""
+    server.write(pod.metadata.name, "begun")
+    states.tell(pod)
+    await until(lambda: texts(found) == [(pod.metadata.name, "begun")])
 
 
 @asynchronous
@@ -136,9 +143,7 @@ async def test_pods_that_come_after_a_restart_are_followed_until_the_job_ends() 
     states, found = States(), list[PodLine]()
     async with log_server() as (server, client):
         reading = asyncio.create_task(follow(client, states, found))
-        server.write("first", "begun")
-        states.tell(a_pod("first"))
-        await until(lambda: texts(found) == [("first", "begun")])
+        await begins(server, states, found, a_pod("first"))
         server.write("first", "crashed")
         server.end("first")
         states.tell(a_pod("second", WAITS))
@@ -160,9 +165,7 @@ async def test_what_a_kubelet_says_in_the_place_of_a_log_is_no_line_of_it() -> N
     states, found = States(), list[PodLine]()
     async with log_server() as (server, client):
         reading = asyncio.create_task(follow(client, states, found))
-        server.write("train-0", "begun")
-        states.tell(a_pod("train-0"))
-        await until(lambda: texts(found) == [("train-0", "begun")])
+        await begins(server, states, found, a_pod("train-0"))
         server.lose("train-0")
         await until(lambda: len(server.asked) > 1)
         server.write("train-0", "begun anew")
@@ -203,10 +206,8 @@ async def test_a_pod_that_takes_the_name_of_another_is_read_once() -> None:
     states, found = States(), list[PodLine]()
     async with log_server() as (server, client):
         reading = asyncio.create_task(follow(client, states, found))
-        server.write("train-0", "begun")
         first = a_pod("train-0")
-        states.tell(first)
-        await until(lambda: texts(found) == [("train-0", "begun")])
+        await begins(server, states, found, first)
         server.replace("train-0", "another")
         server.write("train-0", "", "", "begun anew")
         server.end("train-0")
