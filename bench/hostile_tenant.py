@@ -114,7 +114,7 @@ def main() -> None:
     """Run it and print the figures."""
     arguments = parsed()
     programs = find_programs(os.environ)
-    with ControlPlane(programs, service_account_admission=False, node_life=False) as plane:
+    with ControlPlane(programs, service_account_admission=False, taints_new_nodes=False) as plane:
         figures = asdict(measured(plane, arguments))
     if arguments.json:
         print_json(figures)

@@ -216,7 +216,7 @@ def main() -> None:
     """Run it and print the figures."""
     arguments = parsed()
     programs = find_programs(os.environ)
-    with ControlPlane(programs, service_account_admission=False, node_life=False) as plane:
+    with ControlPlane(programs, service_account_admission=False, taints_new_nodes=False) as plane:
         figures = measured(plane, arguments)
     found = asdict(figures)
     if arguments.json:

@@ -159,7 +159,7 @@ def _browser() -> Generator[Browser]:
 @contextmanager
 def _cluster(browser: Browser, nodes: int) -> Generator[Cluster]:
     """A cluster of so many nodes, on some of which jobs run."""
-    with ControlPlane(find_programs(os.environ), node_life=False) as plane:
+    with ControlPlane(find_programs(os.environ), taints_new_nodes=False) as plane:
         install_crds(plane.api, ROOT / "crds")
         say(f"{nodes} nodes")
         add_nodes(plane.api, (_node(number) for number in range(nodes)))

@@ -37,9 +37,9 @@ class ControlPlane:
 
     `programs` is the folder that `find_programs` returns. Without `service_account_admission` pods
     need no service account and mount no token: benchmarks that create thousands of pods then
-    measure less of the API server and more of us. Without `node_life`, nodes that report ready stay
-    so, and are never tainted: no leases, which for thousands of nodes would keep the machine fully
-    busy. With `audit` there is a line in `audit_log` for each write.
+    measure less of the API server and more of us. Without `taints_new_nodes`, nodes need not wait
+    until a taint is taken off that they get when they are made. With `audit` there is a line in
+    `audit_log` for each write.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ControlPlane:
         programs: Path,
         *,
         service_account_admission: bool = True,
-        node_life: bool = True,
+        taints_new_nodes: bool = True,
         audit: bool = False,
     ) -> None:
         self._port_holder = _held_port()
@@ -56,7 +56,7 @@ class ControlPlane:
             folder=_new_folder(),
             port=self._port_holder.getsockname()[1],
             service_account_admission=service_account_admission,
-            node_life=node_life,
+            taints_new_nodes=taints_new_nodes,
             audit=audit,
         )
         self._children: dict[str, Child] = {}

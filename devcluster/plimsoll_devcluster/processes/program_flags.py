@@ -26,7 +26,7 @@ class Place:
     folder: Path
     port: int
     service_account_admission: bool
-    node_life: bool
+    taints_new_nodes: bool
     audit: bool
 
     @property
@@ -122,7 +122,7 @@ def _api_server(place: Place) -> dict[str, object]:
         flags["audit-log-path"] = place.audit_log
     unwanted = {
         "ServiceAccount": not place.service_account_admission,
-        "TaintNodesByCondition": not place.node_life,
+        "TaintNodesByCondition": not place.taints_new_nodes,
     }
     if any(unwanted.values()):
         flags["disable-admission-plugins"] = ",".join(name for name in unwanted if unwanted[name])
@@ -130,11 +130,9 @@ def _api_server(place: Place) -> dict[str, object]:
 
 
 def _controller_manager(place: Place) -> dict[str, object]:
-    flags = _client(place)
-    if not place.node_life:
-        flags["node-monitor-grace-period"] = "24h"
     return {
-        **flags,
+        **_client(place),
+        "node-monitor-grace-period": "24h",  # nodes have no leases
         "root-ca-file": place.serving_certificate,
         "service-account-private-key-file": place.service_account_key,
         # Comparisons with an HPA here cannot take hours, and 15 s would be long.
@@ -158,11 +156,8 @@ def _client(place: Place) -> dict[str, object]:
 
 
 def _kwok(place: Place) -> dict[str, object]:
-    flags: dict[str, object] = {
+    return {
         "kubeconfig": place.kubeconfig,
         "config": STAGES,
         "manage-nodes-with-annotation-selector": "kwok.x-k8s.io/node=fake",
     }
-    if not place.node_life:
-        flags["node-lease-duration-seconds"] = 0
-    return flags

@@ -114,6 +114,18 @@ def test_a_pod_is_ready_while_its_readiness_gates_are_open(api: ApiServer, pods:
         )
 
 
+def test_pods_run_on_a_node_that_has_just_replaced_one_of_its_name(
+    api: ApiServer, namespace: str
+) -> None:
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    for name in ("first", "second", "third"):
+        add_nodes(api, [fake_node("gpu-node")])
+        api.create(pods, gpu_pod(name))
+        assert ready_status(wait_for_phase(api, f"{pods}/{name}", "Running")) == "True"
+        api.delete(f"{pods}/{name}")
+        api.delete("/api/v1/nodes/gpu-node")
+
+
 def ready_status(pod: Manifest) -> str:
     return next(c["status"] for c in pod["status"]["conditions"] if c["type"] == "Ready")
 
