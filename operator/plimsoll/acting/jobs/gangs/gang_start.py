@@ -1,9 +1,11 @@
 """What happens to a gang between its placement and its start, whoever makes its pods."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
 from plimsoll.acting.conditions.stuck_pods import stuck_among
+from plimsoll.acting.conditions.unready_pods import unready_among
 from plimsoll.acting.jobs.ending import not_deleting
 from plimsoll.acting.jobs.refusal import (
     avoided,
@@ -49,19 +51,20 @@ def starting(
     events: tuple[JobEvent, ...],
 ) -> Step:
     """Not all of the gang has started: wait as long as that may take, and say what is stuck."""
-    pods = workers_that_wait(pods)
-    late = never_started(pods, turn)
+    waiting = workers_that_wait(pods)
+    late = never_started(waiting, turn)
     if late:
         return not_ready_in_time(view, status, late, turn)
-    waits = [patience_ends(pod, turn) for pod in pods if pod.unschedulable]
-    until = start_ends(pods, turn)
-    status, told = _with_what_is_stuck(view, pods, status, turn)
+    waits = [patience_ends(pod, turn) for pod in waiting if pod.unschedulable]
+    status, told = _with_what_is_stuck(view, waiting, status, turn)
+    status, tell_at = _with_what_is_unready(view, pods, status, turn)
+    times = (start_ends(waiting, turn), tell_at)
     return Step(
         view,
         status,
         events=(*events, *told),
         again_at=min(waits, default=None),
-        rests_until=until,
+        rests_until=min((at for at in times if at is not None), default=None),
     )
 
 
@@ -77,6 +80,25 @@ def _with_what_is_stuck(
     ends = f"; the job loses its place at {until:%H:%M:%S} UTC" if until is not None else ""
     message = f"{stuck.what}: {stuck.why}{ends}"
     return _told(view, status, turn, Reason.CANNOT_START, message)
+
+
+def _with_what_is_unready(
+    view: JobView, pods: Sequence[PodView], status: TrainingJobStatus, turn: Turn
+) -> tuple[TrainingJobStatus, datetime | None]:
+    """The status that names a pod that runs and is not ready, or when that is to be said.
+
+    While a container cannot start, or pods fail and others make them anew, that is said instead.
+    """
+    unready = unready_among(pods)
+    fails = view.workload is not None and says(status, "Running", Reason.RESTARTING)
+    if unready is None or fails or stuck_among(pods) is not None:
+        return status, None
+    if turn.now < unready.told_at:
+        return status, unready.told_at
+    if says(status, "Running", Reason.STARTING) and unready.is_said_by(status.message):
+        return status, None
+    fact = Fact.false("Running", Reason.STARTING, unready.message)
+    return with_conditions(status, view, turn.now, [fact]), None
 
 
 def started(

@@ -1,10 +1,12 @@
 """Pods that never start give their place back, and are asked for again later and later."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from plimsoll.acting.conditions.unready_pods import unready_among
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
 from plimsoll.acting.steps import Steps
@@ -164,8 +166,67 @@ def test_an_error_counts_from_when_the_init_containers_were_done() -> None:
 
 def test_a_worker_that_runs_and_is_not_ready_is_let_train() -> None:
     job, first, second = a_gang()
-    second["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
-    assert rests(job, first, second)
+    assert rests(job, first, unready(second))
+    told = stepped(job, first, unready(second, 9999 * MINUTE)).status
+    assert told.placement
+
+
+def unready(pod: Manifest, ago: timedelta = timedelta()) -> Manifest:
+    """The pod, made so long ago, which runs and is not ready."""
+    return made(pod, ago, phase="Running", conditions=[{"type": "Ready", "status": "False"}])
+
+
+def test_a_worker_that_is_not_ready_after_a_minute_is_said_once() -> None:
+    job, first, second = a_gang()
+    steps = Steps()
+    assert not list(steps.of(a_turn(job, first, unready(second)), set()))
+    late = a_turn(job, first, unready(second), after=MINUTE)
+    (step,) = steps.of(late, set())
+    assert step.status.message == (
+        "train-worker-1 on node runs, but is not ready: if that lasts, check its logs and its"
+        " readiness probe"
+    )
+    said = condition(step.status.conditions, "Running")
+    assert said is not None
+    assert (said.status, said.reason) == ("False", Reason.STARTING)
+    assert not step.events
+    job["status"] = step.status.wire()
+    assert rests(job, first, unready(second, MINUTE))
+    (step,) = Steps().of(a_turn(job, unready(first, MINUTE), second), set())
+    assert step.status.message.startswith("train-worker-0 on node runs")
+    assert stepped(job, first, second).status.reason == Reason.RUNNING
+
+
+def test_time_alone_lets_it_be_said_that_a_worker_is_not_ready() -> None:
+    job, first, second = a_gang()
+    pod, steps = unready(second), Steps()
+    turn = a_turn(job, first, pod)
+    assert not list(steps.of(turn, set()))
+    later = replace(turn.snapshot, now=NOW + MINUTE)
+    (step,) = steps.of(replace(turn, snapshot=later), set())
+    assert step.status.reason == Reason.STARTING
+
+
+def test_of_several_that_are_not_ready_the_first_is_named() -> None:
+    job, first, second = a_gang()
+    step = stepped(job, unready(second, MINUTE), unready(first, MINUTE))
+    assert "train-worker-0 on node runs, but is not ready, as 1 more: if" in step.status.message
+
+
+def test_that_a_container_cannot_start_is_said_instead() -> None:
+    job, first, second = a_gang()
+    stuck = waiting(second, MINUTE, BACK_OFF)
+    step = stepped(job, unready(first, MINUTE), stuck)
+    assert step.status.reason == Reason.CANNOT_START
+    job["status"] = step.status.wire()
+    assert rests(job, unready(first, MINUTE), stuck)
+
+
+def test_a_worker_that_is_being_deleted_need_not_be_ready() -> None:
+    job, first, second = a_gang()
+    assert unready_among(seen(*NODES, job, first, unready(second)).jobs[0].pods)
+    second["metadata"]["deletionTimestamp"] = NOW.isoformat()
+    assert not unready_among(seen(*NODES, job, first, unready(second)).jobs[0].pods)
 
 
 def test_a_gang_that_has_run_before_is_no_matter_of_this() -> None:

@@ -135,6 +135,10 @@ def test_it_is_said_once_that_a_pod_failed_until_all_run_again(started: Manifest
     said = a_stand_in(a_batch_job(), "a", "b", **reported(step))
     again = stepped(job, said, first, failed)
     assert (again.status.reason, again.events) == ("Restarting", ())
+    first["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    again = stepped(job, said, first, failed)
+    assert again.status.reason == "Restarting", "not that the first is not ready"
+    first = a_pod_of_job(0, "a")
     well = stepped(job, said, first, failed, a_pod_of_job(1, "b"))
     assert is_true(well.status.conditions, "Running")
 
