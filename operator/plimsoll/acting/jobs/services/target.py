@@ -105,7 +105,8 @@ def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold
     if not says_all(status, facts):
         now = with_conditions(released(status), view, turn.now, facts)
     event = JobEvent(hold.reason, hold.message, warning=hold.inadmissible)
-    return Step(view, now, events=(event,) if status.reason != hold.reason else ())
+    step = Step(view, now, events=(event,) if status.reason != hold.reason else ())
+    return _with_end_of_replicas(step, target, turn)
 
 
 def _placed(
@@ -189,7 +190,7 @@ def _going_on(view: JobView, job: InferenceJob, target: TargetView, turn: Turn) 
     """Bring the workload in line with the decision, and the status in line with the pods."""
     status = job.status
     if status.placement is None:
-        return Step(view, status)
+        return _with_end_of_replicas(Step(view, status), target, turn)
     refused = [pod for pod in view.pods if target.gated and is_refused(pod, turn)]
     if refused:
         return _refused(view, job, refused, turn)
@@ -219,6 +220,19 @@ def _acted(step: Step, job: InferenceJob, target: TargetView, count: int, turn: 
         waits=waits,
         again_at=min((at for at in times if at > turn.now), default=None),
     )
+
+
+def _with_end_of_replicas(step: Step, target: TargetView, turn: Turn) -> Step:
+    """The step of a job without a place, which scales the workload to 0 if that is still due.
+
+    That may have failed, or waited, when the job lost its place. What others do with the workload
+    afterwards is theirs.
+    """
+    status = step.status
+    assert isinstance(status, InferenceJobStatus)  # noqa: S101 - it is a service's
+    said = status.target
+    is_due = said is not None and said.replicas == 0 and not said.reached
+    return _scaled(step, target, 0, turn) if is_due else step
 
 
 def _scaled(step: Step, target: TargetView, count: int, turn: Turn) -> Step:

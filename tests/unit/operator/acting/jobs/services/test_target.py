@@ -246,3 +246,34 @@ def test_after_a_refusal_the_target_is_let_be_for_a_minute() -> None:
 def conditions_of(view: JobView, turn: Turn) -> list[object]:
     found = target_refused(view, "no right to patch", turn).status.conditions
     return [each.wire() for each in found]
+
+
+def goes_on(step: Step, later: timedelta, decided: Action | None = None) -> Step:
+    """What comes after a step of which only the status was written."""
+    job = a_scaled_job(a_targeting_job(), "a", "a")
+    job["status"] = step.status.wire()
+    pods = a_target_pod("p", "a"), a_target_pod("q", "a")
+    target = a_workload(replicas=2)
+    return stepped(job, *pods, target=target, decided=decided, now=NOW + later)
+
+
+@pytest.mark.parametrize("decided", [None, Hold(NAME, Reason.INSUFFICIENT_GPUS, "needs 2 GPUs")])
+def test_a_preempted_job_gives_up_its_replicas_though_the_first_write_failed(
+    decided: Action | None,
+) -> None:
+    job = a_scaled_job(a_targeting_job(), "a", "a")
+    pods = a_target_pod("p", "a"), a_target_pod("q", "a")
+    preempt = Preempt(NAME, Reason.PREEMPTED, "makes room")
+    first = stepped(job, *pods, target=a_workload(replicas=2), decided=preempt)
+    assert writes(first).replicas == 0
+    again = goes_on(first, timedelta(minutes=10), decided)
+    assert status_of(again).placement is None
+    assert (writes(again).replicas, writes(again).seen) == (0, 2)
+
+
+def test_what_others_scale_up_after_it_was_given_up_is_theirs() -> None:
+    job = a_scaled_job(a_targeting_job(), "a", "a")
+    preempt = Preempt(NAME, Reason.PREEMPTED, "makes room")
+    reached = stepped(job, target=a_workload(replicas=0), decided=preempt)
+    assert target_status(reached).reached
+    assert goes_on(reached, timedelta(minutes=10)).target is None
