@@ -65,16 +65,19 @@ def unheeded(view: JobView, status: TrainingJobStatus, turn: Turn) -> tuple[PodV
 def with_answer(view: JobView, status: TrainingJobStatus, now: datetime) -> TrainingJobStatus:
     """The status with whether the workers have saved for its notice, as soon as that is certain.
 
-    A notice that gave too little time shows nothing.
+    A notice that gave too little time shows nothing, nor do workers that are gone, or of which
+    nothing is known since the operator started.
     """
     notice, progress = status.notice, status.progress
-    if notice is None or progress is None:
+    if notice is None or progress is None or view.report is None:
         return status
-    heeded = view.report.acknowledged(notice.id) if view.report else frozenset[str]()
-    have_saved = {pod.replica for pod in view.pods if pod.name in heeded}
+    heeded = view.report.acknowledged(notice.id)
+    workers = [pod for pod in view.pods if pod.role == WORKER and pod.replica in notice.workers]
+    have_saved = {pod.replica for pod in workers if pod.name in heeded}
     saved = have_saved >= {*notice.workers}
     had_time = notice.deadline - notice.sent_time >= MARGIN
-    if progress.saves_on_notice is saved or not (saved or (had_time and now >= notice.deadline)):
+    have_not = had_time and now >= notice.deadline and len(have_saved) < len(workers)
+    if progress.saves_on_notice is saved or not (saved or have_not):
         return status
     progress = progress.model_copy(update={"saves_on_notice": saved})
     return status.model_copy(update={"progress": progress})

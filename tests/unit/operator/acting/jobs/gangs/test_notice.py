@@ -263,3 +263,14 @@ def test_a_notice_without_time_shows_nothing() -> None:
     status = {**JOB["status"], "notice": at_once.wire(), "placement": None}
     job = {**JOB, "status": {**status, "progress": {"done": 7}}}
     assert heeds(stepped(job, *PODS, reports=done)) is None
+
+
+def test_what_was_saved_counts_though_workers_go_one_after_the_other() -> None:
+    done = tuple(a_report(pod, done=Decimal(7)) for pod in PODS)
+    job = after(stepped(JOB, *PODS, decided=PREEMPT, reports=done))
+    both = tuple(saved(pod, done=Decimal(7)) for pod in PODS)
+    step = stepped(job, *PODS, reports=both, now=NOW + timedelta(seconds=5))
+    assert heeds(step) is True
+    late = DEADLINE + timedelta(seconds=1)
+    assert heeds(stepped(after(step), PODS[1], reports=both[1:], now=late)) is True
+    assert heeds(stepped(after(step), *PODS, reports=(), now=late)) is True, "after a restart"
