@@ -51,7 +51,7 @@ from plimsoll.planning.provisioning.future_nodes import (
     room_for_more,
     unsold,
 )
-from plimsoll.planning.provisioning.idle_nodes import in_use
+from plimsoll.planning.provisioning.idle_nodes import in_use, left_open
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll.supervision import count_failure, result_of
 from plimsoll.vocabulary import logs, metrics
@@ -151,6 +151,8 @@ class Procurement:
         """Say what has become of orders; order, give back, and begin to look for what to buy."""
         if not any(pool.spec.provisioning for pool in snapshot.pools):
             self._found, self._is_new = Purchases(), False
+            if self._ways and not snapshot.advises:
+                self._let_go(snapshot, writer)
             return
         self._tell(snapshot, writer)
         self._take_result(snapshot)
@@ -160,9 +162,16 @@ class Procurement:
             if self._has_looked:
                 self._give_back(snapshot, current, used, writer)
             self._order(snapshot, current, used, writer)
-            writer.orders.submit(withdrawals(snapshot))
+            self._let_go(snapshot, writer)
             self._take_back(snapshot, current, used, writer)
         self._begin(snapshot, current, writer)
+
+    def _let_go(self, snapshot: Snapshot, writer: Writer) -> None:
+        """Withdraw requests that nothing more comes of; open what is given back no more."""
+        writer.orders.submit(withdrawals(snapshot))
+        reopened = [*left_open(snapshot)]
+        if reopened and not writer.nodes.is_busy:
+            writer.nodes.submit(reopened)
 
     def _may_buy(self, snapshot: Snapshot) -> bool:
         return self._obstacle(snapshot) is None

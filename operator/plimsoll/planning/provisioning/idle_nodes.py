@@ -37,6 +37,7 @@ _TAINTS: Final = {
 """Those that close a node, and those that empty it."""
 _NEVER_CAME: Final = "it has not come in time with all its GPUs"
 _NEEDED: Final = "it is needed again"
+_STAYS: Final = "its pool has no provisioning any more: it is not given back"
 _FITS_ELSEWHERE: Final = "what runs there fits elsewhere: it moves, and the node is given back"
 
 
@@ -138,6 +139,16 @@ class IdleNodes:
                 yield from changes
 
 
+def left_open(snapshot: Snapshot) -> Iterator[Reopen]:
+    """The nodes that are closed, and whose pools buy and give back no more."""
+    pools = {pool.metadata.name: pool for pool in snapshot.pools}
+    for order in snapshot.orders:
+        node = snapshot.node_by_name.get(order.node)
+        buys_no_more = pools[order.pool].spec.provisioning is None
+        if buys_no_more and node is not None and not order.leaving:
+            yield from _reopened(node, _STAYS)
+
+
 def is_kept(terms: Provisioning, present: int, idle: int) -> bool:
     """Whether a pool keeps an idle node, having so many nodes of which so many are idle."""
     return present <= terms.min or idle <= terms.headroom
@@ -170,10 +181,10 @@ def _idle(
         yield Close(node, _why(node, time), order.way)
 
 
-def _reopened(node: NodeView) -> Iterator[Reopen]:
+def _reopened(node: NodeView, why: str = _NEEDED) -> Iterator[Reopen]:
     """Let a node be used again if it is closed."""
     if closing_taint(node.node) is not None:
-        yield Reopen(node, _NEEDED)
+        yield Reopen(node, why)
 
 
 def _used(order: Order, node: NodeView, uses: Uses) -> Iterator[Close | Reopen]:

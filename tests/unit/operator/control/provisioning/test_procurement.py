@@ -29,6 +29,7 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.snapshots.recorder import Recorder
+from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.problem import Problem
@@ -37,8 +38,8 @@ from plimsoll_placement.solve import solve
 from plimsoll_simulator.inline_solver import InlineSolver
 from plimsoll_simulator.twin import Twin, TwinTerms
 from support.clusters.seen import seen
-from support.objects.bought_nodes import a_claim, a_growing_pool, a_node_of
-from support.objects.job_manifests import a_template, a_training_job
+from support.objects.bought_nodes import LABEL, a_claim, a_growing_pool, a_node_of, a_request
+from support.objects.job_manifests import a_policy, a_pool, a_template, a_training_job
 
 CLOSED = {"key": GIVEN_BACK_TAINT, "value": "idle", "effect": "NoSchedule"}
 TERMS = LoopTerms(ways=frozenset({Way.NODE_CLAIM}))
@@ -180,6 +181,38 @@ def test_what_to_buy_is_worked_out_anew_once_a_node_is_closed() -> None:
 def reasons(holds: Iterable[Hold]) -> dict[str, str]:
     """Why each job waits, by the job's name."""
     return {hold.job.rpartition("/")[2]: hold.reason for hold in holds}
+
+
+def test_what_pools_have_that_buy_no_more_is_left_to_the_cluster() -> None:
+    fixed = a_pool("h100", {LABEL: "h100"}, gpuType=H100, gpusPerNode=8)
+    node = a_node_of("h100", "n", taints=[CLOSED])
+    claim = a_claim("h100-1", node="n", arrived=True)
+    asked = a_request("h100-2")
+    for beside in ([], [a_growing_pool("other")]):
+        snapshot, current = waiting(fixed, *beside, node, claim, asked)
+        snapshot = replace(snapshot, can_request=True)
+
+        async def turns(snapshot: Snapshot = snapshot, current: CurrentPlan = current) -> None:
+            writer, woken = a_writer(), asyncio.Event()
+            terms = LoopTerms(ways=frozenset(Way))
+            Procurement(InlineSolver(0), SYSTEM, woken.set, terms=terms).turn(
+                snapshot, current, writer
+            )
+            assert writer.orders.under_way == {"h100-2"}
+            assert writer.nodes.is_busy
+
+        asyncio.run(turns())
+    advised = replace(snapshot, policy=seen(a_policy(mode="Advise")).policy)
+    assert advised.advises
+
+    async def advise() -> None:
+        writer = a_writer()
+        procurement = Procurement(InlineSolver(0), SYSTEM, lambda: None, terms=TERMS)
+        procurement.turn(advised, current, writer)
+        assert not writer.orders.under_way
+        assert not writer.nodes.is_busy
+
+    asyncio.run(advise())
 
 
 def waiting(*manifests: Manifest) -> tuple[Snapshot, CurrentPlan]:
