@@ -62,7 +62,10 @@ def observed(
     )
     refusal = growth_refusal(status)
     refused = f"{_WHY_NOT[Reason(refusal.reason)]}: {refusal.message}" if refusal else ""
-    lack, stuck = refused or turn.short.get(view.name, ""), _stuck(view, places)
+    short = turn.short.get(view.name, "")
+    # One that is being tried again may be over, while what the plan lacks is known.
+    is_old = refusal is not None and refusal.status != "False"
+    lack, stuck = (short if is_old and short else refused or short), _stuck(view, places)
     facts = _facts(status, len(ready), lack, stuck, leaving)
     if status.started_time is None and facts[0].reason is Reason.RUNNING:
         status = status.model_copy(

@@ -364,3 +364,30 @@ def test_a_suspended_service_gives_up_its_place() -> None:
     assert gone(step) == [0, 1, 2]
     assert status_of(step).placement is None
     assert not stepped({**job, "status": step.status.wire()}).has_writes, "it is reported once"
+
+
+@pytest.mark.parametrize(("status", "said"), [("False", "is refused"), ("Unknown", "needs 2 GPUs")])
+def test_what_a_service_lacks_now_is_said_rather_than_an_old_refusal(
+    status: str, said: str
+) -> None:
+    refusal = {
+        "type": "AbleToScale",
+        "status": status,
+        "reason": "PodRefused",
+        "message": "exceeded quota",
+        "lastTransitionTime": NOW.isoformat(),
+        "observedGeneration": 1,
+    }
+    job = service(1)
+    (role,) = job["spec"]["roles"]
+    role["replicas"] = {"min": 2, "max": 2}
+    job["status"] |= {
+        "conditions": [refusal],
+        "roles": [{"name": role["name"], "wanted": 2, "ready": 1}],
+    }
+    snapshot = seen(fake_node("node", gpus=4), job)
+    (view,) = snapshot.jobs
+    assert view.inference is not None
+    turn = Turn(snapshot, Occupancy(snapshot), short={NAME: "needs 2 GPUs"})
+    step = inference_step(view, view.inference, turn)
+    assert f"; one more {said}" in step.status.message
