@@ -137,6 +137,13 @@ def says(status: JobStatus, kind: str, reason: Reason) -> bool:
     return found is not None and found.reason == reason.value
 
 
+def starts_no_more(status: JobStatus, reason: Reason) -> list[Fact]:
+    """That a job that has lost its place is not about to start there, if that was said."""
+    starts = Reason.WAITING_FOR_CAPACITY, Reason.STARTING, Reason.CANNOT_START
+    was_said = any(says(status, "Running", each) for each in starts)
+    return [Fact.false("Running", reason)] if was_said else []
+
+
 def whole_second(moment: datetime) -> datetime:
     """A time in whole seconds, as the API server stores it."""
     return moment.replace(microsecond=0)

@@ -9,7 +9,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from plimsoll.acting.conditions.conditions import Fact, says, with_conditions, with_facts, without
+from plimsoll.acting.conditions.conditions import (
+    Fact,
+    starts_no_more,
+    with_conditions,
+    with_facts,
+    without,
+)
 from plimsoll.acting.jobs.draining import departure
 from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.starting import no_start, nodes_at_fault
@@ -150,9 +156,10 @@ def _given_up(
     status = _counted(released(status), view, refusal)
     pause = refusal_pause(status, refusal.reason, turn.snapshot.policy)
     message = f"{refusal.message}; {_tried_again(pause, turn.now)}"
-    facts = [Fact.false("Admitted", refusal.reason, message)]
-    if says(status, "Running", Reason.CANNOT_START):
-        facts.append(Fact.false("Running", refusal.reason))
+    facts = [
+        Fact.false("Admitted", refusal.reason, message),
+        *starts_no_more(status, refusal.reason),
+    ]
     status = with_conditions(status, view, turn.now, facts)
     going = departure(view, view.pods, turn)
     events = (JobEvent(refusal.reason, refusal.message, warning=True), *going.events)

@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
+from plimsoll.acting.conditions.conditions import (
+    Fact,
+    says,
+    starts_no_more,
+    whole_second,
+    with_conditions,
+)
 from plimsoll.acting.conditions.stuck_pods import stuck_among
 from plimsoll.acting.conditions.unready_pods import unready_among
 from plimsoll.acting.jobs.ending import not_deleting
@@ -18,6 +24,7 @@ from plimsoll.acting.jobs.release import released
 from plimsoll.acting.jobs.starting import never_started, start_ends, workers_that_wait
 from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
 from plimsoll.acting.step import JobEvent, Step, Turn
+from plimsoll.api.parts.conditions import condition
 from plimsoll.api.training_job import TrainingJob, TrainingJobStatus
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.vocabulary.reasons import Reason
@@ -73,8 +80,7 @@ def _with_what_is_stuck(
 ) -> tuple[TrainingJobStatus, tuple[JobEvent, ...]]:
     """The status that says which container cannot start, said once however the words change."""
     stuck = stuck_among(pods)
-    known = says(status, "Running", Reason.CANNOT_START)
-    if stuck is None or (known and status.message.startswith(stuck.what)):
+    if stuck is None or _said(status, Reason.CANNOT_START).startswith(stuck.what):
         return status, ()
     until = start_ends([stuck.pod], turn)
     ends = f"; the job loses its place at {until:%H:%M:%S} UTC" if until is not None else ""
@@ -95,7 +101,7 @@ def _with_what_is_unready(
         return status, None
     if turn.now < unready.told_at:
         return status, unready.told_at
-    if says(status, "Running", Reason.STARTING) and unready.is_said_by(status.message):
+    if unready.is_said_by(_said(status, Reason.STARTING)):
         return status, None
     fact = Fact.false("Running", Reason.STARTING, unready.message)
     return with_conditions(status, view, turn.now, [fact]), None
@@ -128,7 +134,10 @@ def node_refused(
     more = avoided(status.avoided_nodes, nodes, turn)
     status = released(status.model_copy(update={"avoided_nodes": more}))
     message = not_bound(refused[0])
-    facts = [Fact.false("Admitted", Reason.NODE_REFUSED, message)]
+    facts = [
+        Fact.false("Admitted", Reason.NODE_REFUSED, message),
+        *starts_no_more(status, Reason.NODE_REFUSED),
+    ]
     event = JobEvent(Reason.NODE_REFUSED, message, warning=True)
     now = with_conditions(status, view, turn.now, facts)
     return Step(view, now, delete=not_deleting(view.pods), events=(event,))
@@ -168,6 +177,12 @@ def told_once(
     if says(status, "Running", reason):
         return status, ()
     return _told(view, status, turn, reason, message)
+
+
+def _said(status: TrainingJobStatus, reason: Reason) -> str:
+    """What is said of the start for this reason; what the status says first may be another."""
+    found = condition(status.conditions, "Running")
+    return found.message if found is not None and found.reason == reason else ""
 
 
 def _told(

@@ -7,7 +7,13 @@ happens in between. Only a single pod may tell its own place (`first_place`).
 from collections.abc import Sequence
 from typing import assert_never
 
-from plimsoll.acting.conditions.conditions import Fact, says, whole_second, with_conditions
+from plimsoll.acting.conditions.conditions import (
+    Fact,
+    says,
+    starts_no_more,
+    whole_second,
+    with_conditions,
+)
 from plimsoll.acting.conditions.progress import progressed, without_rate
 from plimsoll.acting.conditions.speeds import with_speeds
 from plimsoll.acting.jobs.disturbance import disturbed
@@ -43,7 +49,7 @@ from plimsoll.api.training_job import TrainingJob, TrainingJobStatus, TrainingPl
 from plimsoll.observe.snapshot import JobView, PodView
 from plimsoll.planning.actions import Admit, Hold, Migrate, Preempt, Resize
 from plimsoll.planning.training.batch_choice import better_live_batch, chosen_batch
-from plimsoll.planning.training.success import deciding_pods
+from plimsoll.planning.training.success import deciding_pods, is_done
 from plimsoll.vocabulary.reasons import Reason
 
 
@@ -54,7 +60,10 @@ def training_step(view: JobView, job: TrainingJob, turn: Turn) -> Step:
     if view.workload is not None and view.workload.outcome is not None:
         return ended(view, job.status, turn, view.workload.outcome)
     job = begun_anew(_heard(view, with_first_place(view, job), turn))
-    return with_speeds(with_pods_kept(_stepped(view, job, turn)), job)
+    # Work that is done is not done again, whatever was decided before that was seen.
+    done = is_done(view)
+    step = _completed(view, job.status, turn) if done else _stepped(view, job, turn)
+    return with_speeds(with_pods_kept(step), job)
 
 
 def _stepped(view: JobView, job: TrainingJob, turn: Turn) -> Step:
@@ -100,7 +109,10 @@ def _suspended(view: JobView, job: TrainingJob, turn: Turn) -> Step:
 
 def _held(view: JobView, job: TrainingJob, turn: Turn, hold: Hold) -> Step:
     status = job.status
-    facts = [Fact.false("Admitted", hold.reason, hold.message)]
+    facts = [
+        Fact.false("Admitted", hold.reason, hold.message),
+        *starts_no_more(status, hold.reason),
+    ]
     if is_true(status.conditions, "Running"):
         facts.append(Fact.false("Running", hold.reason))
     now = with_conditions(released(status), view, turn.now, facts)
@@ -235,6 +247,9 @@ def _start(
         return Step(view, status, events=events, waits=True)
     if not turn.occupancy.take_all(needs_of(job, placements)):
         return waits_for_room(view, job, status, turn, events)
+    if says(status, "Running", Reason.WAITING_FOR_CAPACITY):
+        fact = Fact.false("Running", Reason.STARTING, "all its room is free: its pods are made")
+        status = with_conditions(status, view, turn.now, [fact])
     gang = gang_of(placement)
     return Step(
         view,
@@ -260,7 +275,7 @@ def _observed(
 ) -> Step:
     pods, deciding = view.pods, deciding_pods(view)
     if deciding and all(pod.phase == "Succeeded" for pod in deciding):
-        return _completed(view, status, turn, deciding)
+        return _completed(view, status, turn)
     refused = [pod for pod in pods if is_refused(pod, turn)]
     if refused:
         return node_refused(view, status, turn, refused)
@@ -286,10 +301,9 @@ def _trains(
     return Step(view, now, events=(*events, JobEvent(Reason.BATCH_CHANGED, message)))
 
 
-def _completed(
-    view: JobView, status: TrainingJobStatus, turn: Turn, deciding: Sequence[PodView]
-) -> Step:
+def _completed(view: JobView, status: TrainingJobStatus, turn: Turn) -> Step:
     """The job is done; what of its gang still runs has nothing left to do."""
+    deciding = deciding_pods(view)
     role, count = deciding[0].role, len(deciding)
     message = f"all {count} workers succeeded"
     if role != WORKER:

@@ -16,8 +16,15 @@ from plimsoll.planning.disruption.backoff import ABLE_TO_SCALE, refusal_pause
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.manifest import Manifest
-from support.clusters.seen import NOW, at, pods_of, seen
-from support.objects.job_manifests import a_policy, a_template, a_training_job, an_inference_job
+from support.clusters.seen import NOW, an_admission, at, pods_of, seen
+from support.objects.job_manifests import (
+    a_policy,
+    a_priority_class,
+    a_queue,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
 
 NODES = fake_node("node", gpus=4), fake_node("other", gpus=4)
 MINUTE = timedelta(minutes=1)
@@ -119,6 +126,21 @@ def test_what_the_kubelet_cannot_start_is_said_once_whatever_it_calls_it() -> No
     assert other.startswith(
         'train-worker-1 on node cannot start container main: configmap "c" not found;'
     )
+
+
+def test_it_is_said_once_also_where_something_else_comes_first() -> None:
+    queue, classes = a_queue("team", priorityClassNames=["batch"]), ("batch", "urgent")
+    beside = [queue, *(a_priority_class(name, 10) for name in classes)]
+    job, first, second = a_gang(queue="team", priorityClassName="urgent")
+    job["status"]["admission"] = an_admission("team", "batch", 10)
+    stuck, steps = waiting(second, MINUTE, BACK_OFF), Steps()
+    (step,) = steps.of(a_turn(*beside, job, first, stuck), set())
+    assert step.status.reason == Reason.PRIORITY_NOT_ALLOWED
+    assert [event.reason for event in step.events if event.reason == Reason.CANNOT_START]
+    job["status"] = step.status.wire()
+    for after in range(5, 60, 5):
+        turn = a_turn(*beside, job, first, stuck, after=after * SECOND)
+        assert not list(steps.of(turn, set()))
 
 
 def test_a_job_whose_pods_go_on_trying_for_ever_is_told_no_end() -> None:

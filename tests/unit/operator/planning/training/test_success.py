@@ -1,5 +1,5 @@
 from plimsoll.planning.problem.build import wants_place
-from plimsoll.planning.training.success import has_succeeded
+from plimsoll.planning.training.success import has_succeeded, is_done
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import at, pods_of, seen
 from support.objects.job_manifests import a_training_job
@@ -15,6 +15,19 @@ def as_seen(*pods: Manifest, job: Manifest = GANG) -> bool:
 
 def test_a_gang_holds_nothing_once_all_its_workers_have_succeeded() -> None:
     assert as_seen(*pods_of(GANG, phase="Succeeded"))
+
+
+def test_what_a_suspended_gang_has_done_counts() -> None:
+    job = GANG | {"spec": GANG["spec"] | {"suspend": True}}
+    assert as_seen(*pods_of(GANG, phase="Succeeded"), job=job)
+
+
+def test_it_is_done_when_all_those_have_succeeded_that_decide() -> None:
+    done, other = pods_of(GANG, phase="Succeeded")
+    runs, _ = pods_of(GANG)
+    for pods, is_all in (((done, other), True), ((done,), False), ((runs, other), False)):
+        [view] = seen(GANG, *pods).jobs
+        assert is_done(view) is is_all
 
 
 def test_it_holds_its_gpus_while_one_worker_runs() -> None:

@@ -8,7 +8,7 @@ import pytest
 from plimsoll.acting.jobs.gangs.training import training_step
 from plimsoll.acting.pods.occupancy import Occupancy
 from plimsoll.acting.step import Step, Turn
-from plimsoll.api.parts.conditions import is_true
+from plimsoll.api.parts.conditions import condition, is_true
 from plimsoll.api.training_job import TrainingJobStatus
 from plimsoll.observe.measured.reports import WorkerReport
 from plimsoll.observe.snapshot import JobName
@@ -525,3 +525,44 @@ def test_a_gang_that_goes_changes_its_batch_no_more() -> None:
     job = adapting()
     step = stepped(job, *pods(job), decided=Preempt(NAME, Reason.PREEMPTED, "makes room"))
     assert Reason.BATCH_CHANGED not in [event.reason for event in step.events]
+
+
+@pytest.mark.parametrize(
+    ("spec", "decided"),
+    [
+        ({"suspend": True}, None),
+        ({}, Preempt(NAME, Reason.PREEMPTED, "makes room")),
+        ({}, Hold(NAME, Reason.INSUFFICIENT_GPUS, "needs 1 GPU")),
+    ],
+)
+def test_what_is_done_is_not_done_again_whatever_was_decided_meanwhile(
+    spec: Manifest, decided: Action | None
+) -> None:
+    job = gang()
+    step = stepped(
+        {**job, "spec": {**job["spec"], **spec}}, *pods(job, phase="Succeeded"), decided=decided
+    )
+    assert is_true(step.status.conditions, "Complete")
+    assert status_of(step).finished_time == NOW
+
+
+def test_that_it_waits_for_room_is_said_no_longer_once_its_pods_are_made() -> None:
+    job = gang()
+    other = a_gpu_pod("other", "node", gpus=4)
+    waits = stepped(job, other)
+    assert waits.status.reason == "WaitingForCapacity"
+    job["status"] = waits.status.wire()
+    step = stepped(job)
+    assert made(step)
+    running = condition(step.status.conditions, "Running")
+    assert running is not None
+    assert (running.status, running.reason) == ("False", Reason.STARTING)
+
+
+def test_a_job_that_loses_its_place_before_it_starts_does_not_claim_to_wait_there() -> None:
+    job = gang()
+    job["status"] = stepped(job, a_gpu_pod("other", "node", gpus=4)).status.wire()
+    hold = Hold(NAME, Reason.INSUFFICIENT_GPUS, "needs 2 GPUs")
+    running = condition(stepped(job, decided=hold).status.conditions, "Running")
+    assert running is not None
+    assert (running.reason, running.message) == (Reason.INSUFFICIENT_GPUS, "")
