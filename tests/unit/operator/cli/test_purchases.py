@@ -8,10 +8,17 @@ from typing import Any
 import pytest
 
 from plimsoll_devcluster.fake_nodes import fake_node
-from plimsoll_devcluster.gpu_models import H100, L4
+from plimsoll_devcluster.gpu_models import A100, H100, L4
 from plimsoll_devcluster.manifest import Manifest
 from support.objects.bought_nodes import a_claim, a_growing_pool
-from support.objects.job_manifests import a_policy, a_template, a_training_job, an_inference_job
+from support.objects.job_manifests import (
+    a_policy,
+    a_pool,
+    a_queue,
+    a_template,
+    a_training_job,
+    an_inference_job,
+)
 from support.programs.cli_runs import plan, run, written
 
 POOL = a_growing_pool("h100-b", price="3", provisioning={"startTime": "6m"})
@@ -139,3 +146,45 @@ def test_a_service_is_told_what_its_missing_replicas_could_have(
     (line,) = plan(capsys, "--cluster", file).report["jobs"]
     assert line["missing"] == "1 of 2 server replicas"
     assert line["purchase"]["nodes"] == {"h100": 1}
+
+
+def test_nothing_is_bought_of_a_pool_whose_nodes_another_one_would_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = a_pool("a", {"nvidia.com/gpu.product": H100}, gpuType=H100)
+    file = cluster(tmp_path, GANG, first)
+    ran = run(capsys, "explain", "gang", "--cluster", file)
+    assert ran.status == 0
+    assert "GPUPool h100-b" not in ran.out
+    last = {**first, "metadata": {"name": "z"}}
+    file = cluster(tmp_path, GANG, last)
+    assert "GPUPool h100-b" in run(capsys, "explain", "gang", "--cluster", file).out
+
+
+def test_within_a_budget_a_job_gets_what_it_can_do_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elastic = a_training_job("gang", workers=(1, 2), gpus=8, rates={H100: {1: 1, 2: 2}})
+    said = explained(capsys, tmp_path, "gang", elastic)
+    assert said["nodes"] == {"h100-b": 2}
+    queue = a_queue("default", purchasing={"mostPerHour": "30"})
+    for budget in (BUDGET, queue):
+        said = explained(capsys, tmp_path, "gang", elastic, budget)
+        assert (said["nodes"], said["withinBudget"]) == ({"h100-b": 1}, True)
+
+
+def test_within_a_budget_a_cheaper_type_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cheap = a_growing_pool("cheap", gpu_type=A100, price="1")
+    policy = a_policy(purchasing={"mostPerHour": "10"})
+    types = [
+        {"type": H100, "throughput": [{"workers": 1, "rate": 10}]},
+        {"type": A100, "throughput": [{"workers": 1, "rate": 4}]},
+    ]
+    job = a_training_job("gang", gpus=8, accelerators=types)
+    said = explained(capsys, tmp_path, "gang", job, policy, cheap)
+    assert (said["nodes"], said["withinBudget"]) == ({"cheap": 1}, True)
+    dear = a_growing_pool("cheap", gpu_type=A100, price="1.3")
+    said = explained(capsys, tmp_path, "gang", job, policy, dear)
+    assert (said["nodes"], said["withinBudget"]) == ({"h100-b": 1}, False)

@@ -1,5 +1,8 @@
 """Search for the fewest nodes to buy for the jobs that wait.
 
+Where the budget does not suffice for all, those that could be paid are offered alone: a job may do
+with a cheaper type, and an elastic gang with fewer.
+
 Each problem that the search yields is solved by its caller, which sends back the placements: the
 operator solves in a process of its own, the command line at once.
 """
@@ -16,7 +19,7 @@ from plimsoll.planning.provisioning.buying.offers import (
     is_no_worse,
     with_fewer,
 )
-from plimsoll.planning.provisioning.buying.purchases import Purchases, purchases
+from plimsoll.planning.provisioning.buying.purchases import Purchases, payable, purchases, with_more
 from plimsoll_placement.model import Placements
 from plimsoll_placement.problem import Problem
 
@@ -56,4 +59,8 @@ def purchase_search(offer: Offer | None, left: Decimal | None) -> Search:
             found = better
             break
         least = Counter({pool: -(-(least[pool] + most[pool]) // 2) for pool in most})
-    return purchases(offer, found, left)
+    result = purchases(offer, found, left)
+    if not result.unpaid:
+        return result
+    cheaper = yield with_fewer(offer, payable(offer, result, left)).problem
+    return result if cheaper is None else with_more(result, purchases(offer, cheaper, left))

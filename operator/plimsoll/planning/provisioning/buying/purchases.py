@@ -198,6 +198,35 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | Non
     return Purchases(counts, waiting, unpaid, why, kept)
 
 
+def payable(offer: Offer, found: Purchases, most_per_hour: Decimal | None) -> Mapping[str, int]:
+    """How many nodes of each pool there is money for, those included that were `found`.
+
+    As if each pool were alone, and for whichever of the unpaid jobs may cost most.
+    """
+    pools = {pool.metadata.name: pool for pool in offer.to_buy.values()}
+    spent = sum((n * hourly_price(pools[name]) for name, n in found.nodes.items()), Decimal(0))
+    rest = None if most_per_hour is None else most_per_hour - spent
+    jobs = (job for job in offer.problem.jobs if JobName(job.whole_name) in found.unpaid)
+    limits = [
+        [each for each in (rest, offer.queues.most(job.queue)) if each is not None] for job in jobs
+    ]
+    most = max((min(each) for each in limits if each), default=Decimal(0))
+    return {
+        name: found.nodes[name] + int(max(most, Decimal(0)) // price)
+        for name, pool in pools.items()
+        if (price := hourly_price(pool))
+    }
+
+
+def with_more(found: Purchases, other: Purchases) -> Purchases:
+    """What lets more jobs start, these included; of jobs that stay unpaid, what they would need."""
+    if not other.waiting.keys() > found.waiting.keys():
+        return found
+    unpaid = {job: nodes for job, nodes in found.unpaid.items() if job not in other.waiting}
+    why = {job: found.why_unpaid[job] for job in unpaid}
+    return replace(other, unpaid=unpaid, why_unpaid=why)
+
+
 def _limit(
     new: Collection[FutureNode],
     left: Decimal | None,

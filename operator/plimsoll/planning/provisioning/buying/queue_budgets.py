@@ -33,6 +33,10 @@ class QueueBudgets:
                 return f"{limit} leaves {max(self.left[each], Decimal(0)):.2f}"
         return None
 
+    def most(self, queue: str) -> Decimal | None:
+        """The most that a job of a queue may cost; None: there is no limit."""
+        return min((self.left[each] for each in self._charged(queue)), default=None)
+
     def after(self, queue: str, price: Decimal) -> "QueueBudgets":
         """What is left once a job of a queue has cost so much."""
         spent = {each: self.left[each] - price for each in self._charged(queue)}
