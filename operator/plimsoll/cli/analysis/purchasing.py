@@ -23,6 +23,7 @@ from plimsoll.planning.provisioning.buying.sentences import (
     to_buy_text,
 )
 from plimsoll.planning.provisioning.future_nodes import FutureNode, future_nodes, hourly_price
+from plimsoll.planning.provisioning.overlaps import overlapped
 from plimsoll.planning.provisioning.shortages import known_blocked
 from plimsoll_placement.effort import Effort
 from plimsoll_placement.solve import solve_lean
@@ -33,7 +34,7 @@ _AT_ONCE = Effort(deterministic_seconds=0)
 
 def purchases_after(snapshot: Snapshot, result: PlanResult) -> Purchases:
     """What an operator that may buy nodes would buy once it has carried out the plan."""
-    blocked = known_blocked(snapshot) | unpriced(snapshot)
+    blocked = known_blocked(snapshot) | unpriced(snapshot) | overlapped(snapshot).keys()
     future = future_nodes(snapshot, blocked, to_buy=obstacle(snapshot) is None)
     offer = offer_to(snapshot, settled(result), future, ProblemBuilder())
     search = purchase_search(offer, left_per_hour(snapshot))

@@ -52,6 +52,7 @@ from plimsoll.planning.provisioning.future_nodes import (
     unsold,
 )
 from plimsoll.planning.provisioning.idle_nodes import in_use, left_open
+from plimsoll.planning.provisioning.overlaps import overlapped
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll.supervision import count_failure, result_of
 from plimsoll.vocabulary import logs, metrics
@@ -141,7 +142,8 @@ class Procurement:
         """
         self._unknown_since: dict[tuple[str, int], float] = {}
         """Since when the others have been waiting for that."""
-        self._unpriced = frozenset[str]()
+        self._unsalable: Mapping[str, str] = {}
+        """Why nothing can be bought of a pool whatever is in store, as was said last."""
         self._reopened = frozenset[str]()
         """The nodes that the last turn had reopened."""
         self._taken: set[str] = set()
@@ -157,7 +159,7 @@ class Procurement:
         self._tell(snapshot, writer)
         self._take_result(snapshot)
         if self._may_buy(snapshot):
-            self._say_unpriced(snapshot, writer)
+            self._say_unsalable(snapshot, writer)
             used = self._used(snapshot, current)
             if self._has_looked:
                 self._give_back(snapshot, current, used, writer)
@@ -361,7 +363,8 @@ class Procurement:
     def _blocked(self, snapshot: Snapshot) -> frozenset[str]:
         """The pools of which nothing can be bought now."""
         elsewhere = unsold(snapshot) if self._may_buy(snapshot) else frozenset[str]()
-        return self.shortages.blocked(snapshot.now) | unpriced(snapshot) | elsewhere
+        never = unpriced(snapshot) | overlapped(snapshot).keys()
+        return self.shortages.blocked(snapshot.now) | never | elsewhere
 
     def _used(self, snapshot: Snapshot, current: CurrentPlan) -> frozenset[str]:
         """The names of the nodes that are in use, or for which something is planned."""
@@ -399,12 +402,14 @@ class Procurement:
         task.add_done_callback(self._done)
         self._begun = _Begun(plan, out, basis, task)
 
-    def _say_unpriced(self, snapshot: Snapshot, writer: Writer) -> None:
-        """Say of each pool once that its price is not known."""
-        before, self._unpriced = self._unpriced, unpriced(snapshot)
+    def _say_unsalable(self, snapshot: Snapshot, writer: Writer) -> None:
+        """Say of each pool once that its price is not known, or its nodes would be another's."""
+        before, now = self._unsalable, dict.fromkeys(unpriced(snapshot), _NO_PRICE)
+        self._unsalable = {**now, **overlapped(snapshot)}
         for pool in snapshot.pools:
-            if pool.metadata.name in self._unpriced - before:
-                writer.orders.say(pool, Reason.ORDER_REFUSED, _NO_PRICE, warning=True)
+            why = self._unsalable.get(pool.metadata.name)
+            if why is not None and why != before.get(pool.metadata.name):
+                writer.orders.say(pool, Reason.ORDER_REFUSED, why, warning=True)
 
     def _done(self, task: "asyncio.Task[Purchases | None]") -> None:
         """It is worked out; an error costs this result, and is counted."""

@@ -8,6 +8,7 @@ from datetime import timedelta
 from itertools import islice
 
 from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.clock import SYSTEM
@@ -29,6 +30,7 @@ from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
 from plimsoll.snapshots.recorder import Recorder
+from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.gpu_models import H100
 from plimsoll_devcluster.manifest import Manifest
 from plimsoll_placement.effort import Effort
@@ -181,6 +183,25 @@ def test_what_to_buy_is_worked_out_anew_once_a_node_is_closed() -> None:
 def reasons(holds: Iterable[Hold]) -> dict[str, str]:
     """Why each job waits, by the job's name."""
     return {hold.job.rpartition("/")[2]: hold.reason for hold in holds}
+
+
+def test_that_a_pools_nodes_would_be_anothers_is_said_once() -> None:
+    first = a_pool("a", {"nvidia.com/gpu.product": H100}, gpuType=H100)
+    snapshot, current = waiting(first, a_growing_pool(), a_training_job("job", gpus=8))
+
+    async def turns() -> None:
+        writer, woken = a_writer(), asyncio.Event()
+        procurement = Procurement(InlineSolver(0), SYSTEM, woken.set, terms=TERMS)
+        for _ in range(2):
+            procurement.turn(snapshot, current, writer)
+            async with asyncio.timeout(30):
+                await woken.wait()
+        assert not writer.orders.under_way
+
+    with capture_logs() as logged:
+        asyncio.run(turns())
+    (text,) = [each["event"] for each in logged if each.get("reason") == Reason.ORDER_REFUSED]
+    assert text.startswith("nothing is bought, since its nodes would be those of GPUPool a:")
 
 
 def test_what_pools_have_that_buy_no_more_is_left_to_the_cluster() -> None:
