@@ -131,7 +131,7 @@ def _too_urgent(queue: JobQueue, name: str | None, fields: _Fields) -> Refusal |
     allowed = queue.spec.priority_class_names
     if name is None or allowed is None or name in allowed:
         return None
-    listed = f"only {', '.join(allowed)}" if allowed else "none"
+    listed = f"only {', '.join(allowed)}" if allowed else "nor any other"
     return Refusal(
         Reason.PRIORITY_NOT_ALLOWED,
         f"queue {queue.metadata.name} allows its jobs no PriorityClass {name}, {listed}: change"

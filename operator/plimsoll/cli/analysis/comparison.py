@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from plimsoll.api.training_job import TrainingJob
 from plimsoll.api.values.durations import duration_text
 from plimsoll.cli.analysis.remedies import Explaining, gpu_hours, job_of, places_of
 from plimsoll.cli.analysis.trial import Trial
@@ -31,8 +32,12 @@ def simulation(before: Trial, after: Trial, applied: Collection[Key]) -> Simulat
     views = {_key(view): view for view in after.snapshot.jobs}
     others = () if _changes_nothing(before, after) else tuple(_others(before, after, applied))
     explaining = Explaining(after)
+    hold = {view.name for view in before.snapshot.jobs if running_assignments(view.resource)}
+    is_in_the_way = any(
+        each.gpu_hours_lost or (each.fate in _FREES and each.job in hold) for each in others
+    )
     simulated = [
-        _simulated(after, views[key], why, others)
+        _simulated(after, views[key], why, is_in_the_way=is_in_the_way)
         for key in applied
         if (why := explaining.why(views[key])) is not None
     ]
@@ -61,14 +66,13 @@ def _key(view: JobView) -> Key:
     return Key(view.resource.kind, meta.namespace, meta.name)
 
 
-def _simulated(after: Trial, view: JobView, why: Why, others: tuple[Moved, ...]) -> Simulated:
+def _simulated(after: Trial, view: JobView, why: Why, *, is_in_the_way: bool) -> Simulated:
     job = job_of(after, view)
     assignments = () if job is None else after.result.placements.get(job.name, ())
     if job is None or not assignments:
         sleeps = why.job.reason == Reason.SCALED_TO_ZERO
         return Simulated(why, _ONCE_WANTED if sleeps else _later(why), None)
-    waits = any(other.gpu_hours_lost or other.fate in _FREES for other in others)
-    starts = "as soon as the others have given way" if waits else "now"
+    starts = "as soon as the others have given way" if is_in_the_way else "now"
     return Simulated(why, starts, _cost(after, view, job, assignments))
 
 
@@ -101,10 +105,20 @@ def _cost(after: Trial, view: JobView, job: Job, assignments: Assignments) -> Co
     training = view.training
     gpu_type = assignments[0].gpu_type
     seconds = work_seconds(training, gpu_type, job.size(assignments)) if training else None
+    late = _late_seconds(training, seconds, after.snapshot.now)
     if not dollars:
-        return Cost(None, round(watts, 1), seconds, None)
+        return Cost(None, round(watts, 1), seconds, None, late)
     total = None if seconds is None else round(dollars * seconds / _HOUR, 2)
-    return Cost(round(dollars, 4), round(watts, 1), seconds, total)
+    return Cost(round(dollars, 4), round(watts, 1), seconds, total, late)
+
+
+def _late_seconds(job: TrainingJob | None, seconds: int | None, now: datetime) -> int | None:
+    """How long after its deadline a job ends that takes so long from now on."""
+    work = job.spec.work if job is not None else None
+    if work is None or work.deadline is None or seconds is None:
+        return None
+    late = seconds - int((work.deadline - now).total_seconds())
+    return late if late > 0 else None
 
 
 def _price(problem: Problem, job: Job, assignments: Assignments) -> tuple[float, float]:

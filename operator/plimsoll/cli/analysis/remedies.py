@@ -37,6 +37,7 @@ _SELF_EVIDENT = frozenset(
         Reason.NODE_UNREACHABLE,
         Reason.RESERVED,
         Reason.SUSPENDED,
+        Reason.TOO_MANY_JOBS,
         Reason.WAITING_FOR_SPOT,
     }
 )

@@ -55,10 +55,15 @@ def _applied(each: Simulated) -> Iterator[str]:
     if each.cost is not None:
         cost = each.cost
         known = cost.dollars_per_hour is not None
-        dollars = f"${cost.dollars_per_hour:,.2f} an hour, " if known else ""
-        yield f"  {'costs' if known else 'draws'}: {dollars}{cost.watts:,.0f} W"
+        parts = [f"${cost.dollars_per_hour:,.2f} an hour"] if known else []
+        # Of pools that say nothing of power nothing is known.
+        parts += [f"{cost.watts:,.0f} W"] if cost.watts else []
+        if parts:
+            yield f"  {'costs' if known else 'draws'}: {', '.join(parts)}"
         if cost.seconds is not None and cost.dollars is not None:
             yield f"  takes: {_duration(cost.seconds)}, ${cost.dollars:,.2f} in total"
+        if cost.late_seconds is not None:
+            yield f"  ends: {_duration(cost.late_seconds)} after its deadline"
 
 
 def _moved(other: Moved) -> str:

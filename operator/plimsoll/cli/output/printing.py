@@ -76,7 +76,8 @@ def place_text(place: Place) -> str:
     if len(names) == 1 or not place.accelerator_type:
         names = [*place.nodes]
     rest = len(names) - _MOST_NODES
-    listed = ", ".join(names[:_MOST_NODES]) + (f" and {rest} more nodes" if rest > 0 else "")
+    more = f" and {rest} more {'node' if rest == 1 else 'nodes'}" if rest > 0 else ""
+    listed = ", ".join(names[:_MOST_NODES]) + more
     if not place.accelerator_type:
         return f"no GPU on {listed}"
     return f"{_number(place.gpus)} × {place.accelerator_type} on {listed}"

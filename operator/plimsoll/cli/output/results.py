@@ -100,13 +100,15 @@ class Moved(Line, frozen=True):
 class Cost(Line, frozen=True):
     """What a job costs where it would run: no dollars if no GPU there has a price.
 
-    If its length is unknown, there is no total.
+    If its length is unknown, there is no total. `late_seconds`: how long after its deadline it ends
+    even if it starts at once, if so.
     """
 
     dollars_per_hour: float | None
     watts: float
     seconds: int | None
     dollars: float | None
+    late_seconds: int | None = None
 
 
 class Simulated(Line, frozen=True):

@@ -77,6 +77,7 @@ class Limits:
         else:
             jobs, end = "waiting jobs", "start"
             remedy = "have maxJobsPerNamespace of the PlacementPolicy set to more than its jobs"
+        jobs = jobs.removesuffix("s") if most == 1 else jobs
         return (
             f"{kind} {name} has more than {most} {jobs}, the most that are planned at a time: it"
             f" waits for more important and older ones to {end}; suspend or delete some, or"

@@ -15,7 +15,7 @@ from support.clusters.recorded_clusters import (
     a_running_job,
     a_snapshot,
 )
-from support.objects.job_manifests import a_policy, without_speeds
+from support.objects.job_manifests import a_policy, a_queue, without_speeds
 from support.objects.manifests import H100, edited, job_queue
 from support.programs.cli_runs import Ran, run, written
 
@@ -256,3 +256,14 @@ def test_a_cluster_that_does_not_answer_is_said_so(
 def test_two_sources_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     ran = run(capsys, "explain", "x", "--snapshot", "a", "--cluster", "b")
     assert (ran.status, "omit one" in ran.err) == (2, True)
+
+
+def test_of_a_job_beyond_a_limit_nothing_else_is_said_to_let_it_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    queue = a_queue("default", maxJobs=1)
+    file = written(tmp_path, "cluster.yaml", NODE, queue, a_job("first", 1), a_job("second", 1))
+    ran = run(capsys, "explain", "second", "--cluster", file)
+    assert "TooManyJobs: queue default has more than 1 job" in ran.out
+    assert "let it run" not in ran.out
+    assert "Earliest start" not in ran.out

@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from plimsoll_devcluster.fake_nodes import fake_node
 from plimsoll_devcluster.gpu_models import A100, H100
 from support.clusters.recorded_clusters import (
+    TAKEN,
     URGENT,
     a_crowded_node,
     a_job,
@@ -58,8 +60,21 @@ def test_for_a_job_that_fits_it_is_explained_where_and_at_what_cost(
         "watts": 2 * (560 - 75),
         "seconds": 3600 + restore,
         "dollars": 5.08,
+        "lateSeconds": None,
     }
     assert printed["others"] == []
+
+
+def test_that_a_job_cannot_make_its_deadline_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for minutes, said in ((30, "  ends: 31 min after its deadline\n"), (61, "")):
+        deadline = datetime.fromisoformat(TAKEN) + timedelta(minutes=minutes)
+        work = {"amount": 3600, "deadline": deadline.isoformat()}
+        ran = simulated(tmp_path, capsys, a_job("new", 2, work=work, **on(H100)), output="table")
+        assert "  takes: 1 h 1 min, " in ran.out
+        assert ("after its deadline" in ran.out) is bool(said)
+        assert said in ran.out
 
 
 def test_a_service_that_sleeps_is_not_reported_as_waiting_for_room(
@@ -120,6 +135,7 @@ def test_a_job_that_would_have_started_and_waits_now_is_reported(
     snapshot = a_snapshot(tmp_path, *running, a_job("small", 2))
     file = written(tmp_path, "job.yaml", a_job("new", 2, priorityClassName="urgent"))
     printed = answer(run(capsys, "simulate", "-f", file, "--snapshot", snapshot, "-o", "json"))
+    assert [each["starts"] for each in printed["applied"]] == ["now"]
     (other,) = printed["others"]
     assert (other["job"], other["fate"]) == (
         "TrainingJob/default/small",

@@ -91,7 +91,7 @@ def test_a_queue_takes_jobs_of_the_priorities_that_it_lists(named: str | None) -
     assert urgent(named, ["batch"]) is None
 
 
-@pytest.mark.parametrize(("listed", "words"), [(["batch"], "only batch"), ([], "none")])
+@pytest.mark.parametrize(("listed", "words"), [(["batch"], "only batch"), ([], "nor any other")])
 def test_a_job_that_is_more_urgent_than_its_queue_allows_is_held(
     listed: list[str], words: str
 ) -> None:

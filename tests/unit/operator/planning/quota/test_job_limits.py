@@ -100,7 +100,7 @@ def test_who_waits_in_a_full_queue_takes_no_room_of_the_namespace() -> None:
         (
             [a_policy(1)],
             (
-                "namespace team has more than 1 jobs, the most that are planned at a time: it waits"
+                "namespace team has more than 1 job, the most that are planned at a time: it waits"
                 " for more important and older ones to end; suspend or delete some, or have"
                 " maxJobsPerNamespace of the PlacementPolicy raised"
             ),
@@ -108,7 +108,7 @@ def test_who_waits_in_a_full_queue_takes_no_room_of_the_namespace() -> None:
         (
             [a_queue("default", maxJobs=1)],
             (
-                "queue default has more than 1 jobs, the most that are planned at a time: it waits"
+                "queue default has more than 1 job, the most that are planned at a time: it waits"
                 " for more important and older ones to end; suspend or delete some, or have maxJobs"
                 " of JobQueue default raised"
             ),
