@@ -206,7 +206,9 @@ def _reduced(reaction: Reaction, caps: Caps | None, now: datetime) -> Reaction:
     """The reaction, with the most watts that plans may assign."""
     measured, spec, reduced = reaction.measured_watts, reaction.domain.spec, reaction.reduced_watts
     if measured is None:
-        return reaction
+        # Nothing tells when there is headroom again; what the administrator says now counts.
+        stays = reduced is None or not _is_edited(reaction.domain)
+        return reaction if stays else replace(reaction, reduced_watts=None, reduced_time=now)
     may_take = bool({"Shrink", "Preempt"} & {*spec.reaction.order})
     if may_take and _is_due(reaction, caps, now):
         left = measured
@@ -238,12 +240,16 @@ def _is_due(reaction: Reaction, caps: Caps | None, now: datetime) -> bool:
     return now - within.last_transition_time >= (limit / 2 if inadmissible else limit)
 
 
+def _is_edited(domain: PowerDomain) -> bool:
+    """Whether its spec is another one than its status is about."""
+    return domain.status.observed_generation not in (None, domain.metadata.generation)
+
+
 def _may_restore(reaction: Reaction, now: datetime) -> bool:
     """Whether there has been headroom for a while for what plans would add."""
     budget, measured = reaction.domain.spec.budget_watts, reaction.measured_watts
-    meta, status = reaction.domain.metadata, reaction.domain.status
-    is_new = status.observed_generation not in (None, meta.generation)
-    rest = timedelta() if is_new else timedelta(seconds=MEASURED.calm_seconds)
+    is_edited = _is_edited(reaction.domain)
+    rest = timedelta() if is_edited else timedelta(seconds=MEASURED.calm_seconds)
     if reaction.reduced_time is None or now - reaction.reduced_time < rest:
         return False
     if measured is None or any(watts is not None for watts in reaction.caps.values()):

@@ -170,6 +170,9 @@ def test_plans_get_the_budget_back_in_steps_when_there_is_room() -> None:
 def test_a_changed_budget_is_given_back_at_once_where_there_is_room() -> None:
     status = {"reducedWatts": 5800, "reducedTime": NOW.isoformat(), "observedGeneration": 7}
     assert reaction_to(row(a_domain(6000, status), power=a_reading(4000))).reduced_watts is None
+    assert reaction_to(row(a_domain(6000, status))).reduced_watts is None, "also if unmeasured"
+    known = {**status, "observedGeneration": None}
+    assert reaction_to(row(a_domain(6000, known))).reduced_watts == 5800
 
 
 REFUSED = {"power_cap_watts": "440", "power_limit_problem": "GPU 0: refused"}
