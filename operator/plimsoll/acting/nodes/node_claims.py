@@ -33,11 +33,11 @@ _LONGEST_POOL: Final = 50
 Manifest = dict[str, Any]
 
 
-def next_name(pool: GPUPool, taken: Container[str]) -> str:
-    """The first free name of an order: the same after a restart, so that none is made twice."""
+def free_names(pool: GPUPool, taken: Container[str]) -> Iterator[str]:
+    """The free names of orders: the same after a restart, so that none is made twice."""
     name = pool.metadata.name
     base = name if len(name) <= _LONGEST_POOL else shortened(name, _LONGEST_POOL)
-    return next(each for n in count(1) if (each := f"{base}-{n}") not in taken)
+    return (each for n in count(1) if (each := f"{base}-{n}") not in taken)
 
 
 def node_claim(pool: GPUPool, template: NodeClaimTemplate, name: str) -> Manifest:

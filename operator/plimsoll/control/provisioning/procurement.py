@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from plimsoll.acting.nodes.node_claims import next_name
+from plimsoll.acting.nodes.node_claims import free_names
 from plimsoll.acting.writes.orders import Ask, Buy
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.api.gpu_pool import GPUPool, ProvisioningStatus
@@ -45,6 +45,7 @@ from plimsoll.planning.provisioning.buying.standing_need import missing_nodes
 from plimsoll.planning.provisioning.buying.unpromised import with_unpromised
 from plimsoll.planning.provisioning.buying.withdrawals import why_unmet, withdrawals
 from plimsoll.planning.provisioning.future_nodes import (
+    MOST_OFFERED,
     future_nodes,
     hourly_price,
     is_sold,
@@ -277,6 +278,7 @@ class Procurement:
         left = left_per_hour(snapshot)
         limits, ordered = Limits(snapshot), Counter[str]()
         taken = {*self._taken, *(each.name for each in (*snapshot.orders, *snapshot.requests))}
+        names: dict[str, Iterator[str]] = {}
         for pool, count, why in self._due(snapshot, current, used):
             name = pool.metadata.name
             if left is not None:
@@ -288,7 +290,7 @@ class Procurement:
                 metrics.LOOP_ERRORS.inc()
                 _log.error("nodes not ordered", pool=name, broken=broken)
                 return
-            order = next_name(pool, taken)
+            order = next(names.setdefault(name, free_names(pool, taken)))
             taken.add(order)
             self.shortages.ordered(order, name)
             writer.orders.submit(self._ordering(pool, order, count, snapshot, why))
@@ -348,7 +350,7 @@ class Procurement:
             name, room = pool.metadata.name, room_for_more(pool, snapshot)
             wanted[name] = min(wanted[name], room)
             lacks = missing_nodes(pool, snapshot, used, awaited, current.before)
-            missing[name] = min(lacks, room) - wanted[name]
+            missing[name] = min(lacks, room, MOST_OFFERED) - wanted[name]
         sold = [pool for pool in pools if is_sold(pool, snapshot)]
         for pool in sold:
             most = wanted[pool.metadata.name]

@@ -1,6 +1,8 @@
 """The NodeClaims by which nodes are ordered."""
 
-from plimsoll.acting.nodes.node_claims import next_name, node_claim
+from itertools import islice
+
+from plimsoll.acting.nodes.node_claims import free_names, node_claim
 from plimsoll.observe.nodes.pool_templates import template_of
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import seen
@@ -76,7 +78,7 @@ def test_the_template_has_the_last_word() -> None:
 
 def test_names_are_those_that_are_free() -> None:
     (pool,) = seen(a_growing_pool()).pools
-    assert next_name(pool, ()) == "h100-1"
-    assert next_name(pool, {"h100-1", "h100-3"}) == "h100-2"
+    assert next(free_names(pool, ())) == "h100-1"
+    assert [*islice(free_names(pool, {"h100-1", "h100-3"}), 2)] == ["h100-2", "h100-4"]
     (long,) = seen(a_growing_pool("a" * 200)).pools
-    assert len(next_name(long, ())) < 60
+    assert len(next(free_names(long, ()))) < 60

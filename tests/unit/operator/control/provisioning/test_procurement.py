@@ -29,6 +29,7 @@ from plimsoll.planning.actions import Hold
 from plimsoll.planning.plan.decisions import PlanResult
 from plimsoll.planning.problem.build import plan_input_of
 from plimsoll.planning.problem.builder import ProblemBuilder
+from plimsoll.planning.provisioning.future_nodes import MOST_OFFERED
 from plimsoll.snapshots.recorder import Recorder
 from plimsoll.vocabulary.reasons import Reason
 from plimsoll_devcluster.gpu_models import H100
@@ -183,6 +184,19 @@ def test_what_to_buy_is_worked_out_anew_once_a_node_is_closed() -> None:
 def reasons(holds: Iterable[Hold]) -> dict[str, str]:
     """Why each job waits, by the job's name."""
     return {hold.job.rpartition("/")[2]: hold.reason for hold in holds}
+
+
+def test_a_pool_that_is_to_have_countless_nodes_gets_some_at_a_time() -> None:
+    many = 2**31 - 1
+    pool = a_growing_pool(most=many, provisioning={"min": many})
+    snapshot, current = waiting(pool, a_claim("h100-1"))
+
+    async def turns() -> None:
+        writer, woken = a_writer(), asyncio.Event()
+        Procurement(InlineSolver(0), SYSTEM, woken.set, terms=TERMS).turn(snapshot, current, writer)
+        assert writer.orders.under_way == {f"h100-{n}" for n in range(2, MOST_OFFERED + 2)}
+
+    asyncio.run(turns())
 
 
 def test_that_a_pools_nodes_would_be_anothers_is_said_once() -> None:
