@@ -7,7 +7,7 @@ costs nothing. What it remembers between turns saves work and decides nothing.
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from decimal import Decimal
@@ -301,16 +301,13 @@ class Loop:
             self._dispatch.act(snapshot, plan_input, self._current, writer)
         if self._current.plan is not None:
             plan, bought = self._current.plan, self._procurement
-            with counted(TurnPart.REPORT):
+            with counted(TurnPart.REPORT), _fenced("the cluster was not reported"):
                 self._cluster_reporting.report(snapshot, plan_input, plan, bought, writer)
 
     def _procure(self, snapshot: Snapshot, writer: Writer) -> None:
-        """Buy nodes and give them back; what goes wrong with that stops nothing else."""
-        try:
+        """Buy nodes and give them back."""
+        with _fenced("nodes were not looked after"):
             self._procurement.turn(snapshot, self._current, writer)
-        except Exception:  # noqa: BLE001 - around a part: the others go on, and it is counted
-            metrics.LOOP_ERRORS.inc()
-            _log.exception("nodes were not looked after")
 
     def wrote_pod(self, pod: Pod) -> None:
         """A pod was written."""
@@ -368,6 +365,16 @@ class Loop:
         else:
             self._current.unsettle()
         self.wake.set()
+
+
+@contextlib.contextmanager
+def _fenced(what: str) -> Generator[None]:
+    """Count and log an error of a part of a turn, which so stops no other part."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - around a part: the others go on, and it is counted
+        metrics.LOOP_ERRORS.inc()
+        _log.exception(what)
 
 
 def _carried(late: PlanResult, plan_input: PlanInput) -> PlanResult | None:

@@ -14,6 +14,7 @@ _REGION: Final = "topology.kubernetes.io/region"
 _ZONE_OF_REGION: Final = re.compile(r"-?[a-z0-9]")
 """What zones add to the names of their regions: us-east-1a, eastus-1, us-central1-a."""
 _DIGITS: Final = 6
+_MOST: Final = Decimal(10**12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def _price_of(pool: GPUPool, prices: Iterable[NodePrice]) -> Decimal | None:
         and _holds(each, zone, region)
     ]
     best = max(found, key=_precedence, default=None)
-    return None if best is None else round(best.price / gpus, _DIGITS)
+    return None if best is None else round(min(best.price, _MOST) / gpus, _DIGITS)
 
 
 def _precedence(price: NodePrice) -> tuple[bool, bool, bool]:

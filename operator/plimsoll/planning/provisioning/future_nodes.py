@@ -34,6 +34,8 @@ LONGEST_UNHEARD: Final = timedelta(minutes=5)
 """How long cluster-autoscaler may take to accept a request: it looks every few seconds."""
 _OF_ONE_NODE: Final = frozenset({"kubernetes.io/hostname"})
 _MANY_PODS: Final = 110
+_MOST_DOLLARS: Final = Decimal(10**12)
+"""Sums of larger prices could not be written with their digits."""
 _UNKNOWN_CPU: Final = "1000000"
 _UNKNOWN_MEMORY: Final = "1Pi"
 _STORAGE: Final = "ephemeral-storage"
@@ -155,8 +157,8 @@ def longest_wait(stage: Stage, terms: Provisioning) -> timedelta:
 
 
 def hourly_price(pool: GPUPool) -> Decimal:
-    """What a node of the pool costs an hour, in the currency of its price."""
-    return pool.spec.price_per_gpu_hour * (pool.spec.gpus_per_node or 0)
+    """What a node of the pool costs an hour, in the currency of its price; a trillion at most."""
+    return min(pool.spec.price_per_gpu_hour * (pool.spec.gpus_per_node or 0), _MOST_DOLLARS)
 
 
 def is_sold(pool: GPUPool, snapshot: Snapshot) -> bool:

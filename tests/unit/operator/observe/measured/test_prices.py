@@ -88,3 +88,8 @@ def test_a_change_of_price_is_seen_and_what_is_unchanged_stays_the_same_object()
     assert first is again
     assert (first.spec.price_per_gpu_hour, other.spec.price_per_gpu_hour) == (10, 5)
     assert pool(NO_PRICES).spec.price_per_gpu_hour == 0
+
+
+def test_a_price_without_measure_is_cut() -> None:
+    most = NodePrice(TYPE, "OnDemand", Decimal("9E30"))
+    assert price_of(a_typed_pool("pool", TYPE), most) == Decimal(10**12) / 8

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from plimsoll.api.gpu_pool import ProvisioningStatus
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, seen
@@ -179,3 +180,12 @@ def test_what_goes_with_a_pool_is_no_failure_of_one_that_gets_its_name() -> None
     anew = {**POOL, "metadata": {**POOL["metadata"], "uid": "another"}}
     assert look(known, pool=anew) == ([], [])
     assert known.blocked(NOW) == set()
+
+
+def test_the_costs_of_nodes_without_measure_can_be_stored() -> None:
+    pool = a_growing_pool(gpus=1000, price="9E")
+    snapshot = seen(pool, a_claim("h100-1"), a_claim("h100-2"))
+    status = Shortages().status(snapshot.pools[0], snapshot)
+    assert status is not None
+    assert status.dollars_per_hour == 2 * 10**12
+    assert ProvisioningStatus.model_validate(status.wire()) == status
