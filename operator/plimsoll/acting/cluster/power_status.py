@@ -7,6 +7,7 @@ from datetime import datetime
 from plimsoll.acting.conditions.conditions import Fact, whole_second, with_facts
 from plimsoll.api.parts.conditions import condition
 from plimsoll.api.power_domain import MOST_PAYERS, PowerDomainStatus
+from plimsoll.api.values.scalars import MOST_WATTS
 from plimsoll.naming import first_few
 from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll.planning.capping.reaction import WITHIN_BUDGET, Reaction
@@ -38,17 +39,22 @@ def power_status(reaction: Reaction, snapshot: Snapshot) -> PowerDomainStatus:
                 domain.status.conditions, facts, now=snapshot.now, generation=meta.generation
             ),
             "nodes": len(nodes),
-            "budget_watts": reaction.planned_watts,
-            "expected_watts": reaction.expected_watts,
-            "measured_watts": reaction.measured_watts,
-            "capped_watts": reaction.saved_watts if capped else None,
+            "budget_watts": _watts(reaction.planned_watts),
+            "expected_watts": _watts(reaction.expected_watts),
+            "measured_watts": _watts(reaction.measured_watts),
+            "capped_watts": _watts(reaction.saved_watts) if capped else None,
             "capped_nodes": len(capped),
             "payers": _payers(capped, snapshot),
             "calm_since": _second(reaction.calm_since),
-            "reduced_watts": reaction.reduced_watts,
+            "reduced_watts": _watts(reaction.reduced_watts),
             "reduced_time": _second(reaction.reduced_time),
         }
     )
+
+
+def _watts(watts: int | None) -> int | None:
+    """As many watts as a status can say."""
+    return None if watts is None else max(0, min(watts, MOST_WATTS))
 
 
 def _second(moment: datetime | None) -> datetime | None:

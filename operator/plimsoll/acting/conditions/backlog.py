@@ -43,7 +43,7 @@ def with_backlog(
     ends = None
     if left > 0 and (found := _seconds(job, status, demand.backlog)) is not None:
         ends = _steady(status.backlog, turn.now + min(timedelta(seconds=found), LONGEST), turn.now)
-    is_late = ends is not None and ends > deadline + _margin(ends, turn.now)
+    is_late = ends is not None and ends - _margin(ends, turn.now) > deadline
     backlog = BacklogStatus(
         left=shown(left),
         expected_completion=ends,

@@ -10,6 +10,8 @@ from typing import Final
 
 DURATION_PATTERN: Final = r"^([0-9]{1,5}(h|m|s|ms)){1,4}$"
 
+_MOST_OF_A_PART: Final = 99_999
+_MOST_PARTS: Final = 4
 _PART: Final = re.compile(r"([0-9]{1,5})(ms|h|m|s)")
 _UNITS: Final = {
     "h": timedelta(hours=1),
@@ -34,11 +36,17 @@ def parse_duration(text: str) -> timedelta:
 
 
 def duration_text(duration: timedelta) -> str:
-    """Return the shortest notation of a non-negative duration, to the millisecond."""
+    """Return the shortest notation of a non-negative duration, to the millisecond.
+
+    Of one that needs more than four parts the first four, so that it can always be read again.
+    """
     rest = duration // timedelta(milliseconds=1)
     parts: list[str] = []
     for unit, length in _UNITS.items():
         count, rest = divmod(rest, length // timedelta(milliseconds=1))
+        while count > _MOST_OF_A_PART and len(parts) < _MOST_PARTS:
+            parts.append(f"{_MOST_OF_A_PART}{unit}")
+            count -= _MOST_OF_A_PART
         if count:
             parts.append(f"{count}{unit}")
-    return "".join(parts) or "0s"
+    return "".join(parts[:_MOST_PARTS]) or "0s"

@@ -34,7 +34,8 @@ Timestamp = AwareDatetime
 Percent = Annotated[int, Field(ge=0, le=100)]
 MOST_COUNTED: Final = 2**31 - 1
 Count = Annotated[int, Field(ge=0, le=MOST_COUNTED)]
-Watts = Annotated[int, Field(ge=0, le=1_000_000_000)]
+MOST_WATTS: Final = 1_000_000_000
+Watts = Annotated[int, Field(ge=0, le=MOST_WATTS)]
 
 LabelValue = Annotated[
     str,

@@ -90,3 +90,10 @@ def test_a_domain_that_was_just_made_does_not_warn_that_its_draw_is_not_known() 
     silent = status_of(row(a_domain(4500, fresh.wire()), power=a_reading(problem="no answer")))
     assert list(reasons(fresh, silent)) == [("PowerUnknown", True)]
     assert list(reasons(measured, silent)) == [("PowerUnknown", True)]
+
+
+def test_more_watts_than_a_status_can_say_are_cut() -> None:
+    domain = a_domain(1_000_000_000, {"reducedWatts": 1_000_000_000})
+    status = status_of(row(domain, power=a_reading(5e9)))
+    assert status.measured_watts == 1_000_000_000
+    assert PowerDomainStatus.model_validate(status.wire()) == status

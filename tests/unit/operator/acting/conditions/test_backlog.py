@@ -1,6 +1,6 @@
 """What offline inference says of its deadline."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -124,3 +124,16 @@ def test_without_a_deadline_nothing_is_said_of_it() -> None:
     del job["spec"]["load"]["deadline"]
     status, _ = reported(written(job, late), 108_000)
     assert (status.backlog, meets(status)) == (None, None)
+
+
+def test_a_deadline_may_be_the_last_day_that_there_is() -> None:
+    status, _ = reported(a_service(due=datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)), 3600)
+    assert meets(status) == ("True", "DeadlineKept")
+
+
+def test_how_late_it_is_can_be_stored_however_long_ago_it_was_due() -> None:
+    job = a_service(due=datetime(2000, 1, 1, tzinfo=UTC))
+    status, _ = reported(job, 3600)
+    assert status.backlog is not None
+    assert status.backlog.late_by is not None
+    assert InferenceJobStatus.model_validate(status.wire()) == status

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.api.values.durations import DurationError, duration_text, parse_duration
+from plimsoll.api.values.durations import (
+    DURATION_PATTERN,
+    DurationError,
+    duration_text,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +37,16 @@ def test_a_duration_survives_being_written_and_read(milliseconds: int) -> None:
 def test_the_notation_is_the_shortest() -> None:
     assert duration_text(timedelta(hours=24)) == "24h"
     assert duration_text(timedelta()) == "0s"
+
+
+@given(st.from_regex(DURATION_PATTERN, fullmatch=True))
+def test_whatever_can_be_read_can_be_written_and_read_again(text: str) -> None:
+    duration = parse_duration(text)
+    again = parse_duration(duration_text(duration))
+    assert again <= duration
+    assert duration - again < timedelta(minutes=1)
+
+
+def test_the_longest_durations_are_written_in_several_parts() -> None:
+    assert duration_text(timedelta(hours=113_007, minutes=47)) == "99999h13008h47m"
+    assert parse_duration(duration_text(timedelta.max)) == 4 * timedelta(hours=99_999)
