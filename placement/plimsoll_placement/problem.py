@@ -121,10 +121,10 @@ class Problem:
         return {queue.name: self._chain(queue.name) for queue in self.queues}
 
     def _chain(self, name: QueueName) -> tuple[QueueName, ...]:
-        chain: list[QueueName] = []
+        chain: dict[QueueName, None] = {}
         at: QueueName | None = name
         while at is not None and at in self.queue_by_name and at not in chain:
-            chain.append(at)
+            chain[at] = None
             at = self.queue_by_name[at].parent
         return tuple(chain)
 

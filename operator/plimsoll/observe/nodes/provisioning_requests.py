@@ -15,6 +15,8 @@ from plimsoll.kube.objects.provisioning_request import ProvisioningRequest
 from plimsoll.kube.objects.workload_parts import WorkloadCondition, condition_of
 from plimsoll.observe.nodes.orders import Order, Stage, Way, occupied, pool_of
 
+MOST_ASKED: Final = 4096
+"""How many nodes of a request count: each is looked at by itself."""
 _NOT_FOUND: Final = "CapacityIsNotFound"
 """Cluster-autoscaler would go on to look for capacity: meanwhile other pools may have some."""
 _FAILED: Final = ("Failed", "CapacityRevoked")
@@ -83,7 +85,7 @@ def _request(request: ProvisioningRequest, pool: str) -> NodeRequest:
         uid=meta.uid,
         namespace=meta.namespace,
         pool=pool,
-        count=sum(each.count for each in request.spec.pod_sets),
+        count=min(MOST_ASKED, sum(each.count for each in request.spec.pod_sets)),
         since=meta.creation_timestamp or _NEVER,
         stage=_stage(conditions) if failure is None else Stage.FAILED,
         leaving=meta.deletion_timestamp is not None,

@@ -31,6 +31,8 @@ from plimsoll.observe.snapshot import NodeView, Snapshot
 from plimsoll_placement.model import WHOLE_GPU_MILLI, Job
 from plimsoll_placement.problem import Problem
 
+_HIGHEST_QUANTILE: Final = 1 - 1e-9
+
 MILLIWATTS: Final = 1000
 Utilization = Literal["Training", "Prefill", "Decode", "Mixed"]
 DRAW_PERCENT: Final[Mapping[Utilization, int]] = {
@@ -129,7 +131,8 @@ def reserve_milliwatts(domain: PowerDomain, nodes: Iterable[tuple[NodeView, GPUP
     """
     gpus = ((sum(offer.count for offer in node.offers), power) for node, power in nodes)
     deviation = deviation_watts(gpus) * planned_percent(domain) / WHOLE_PERCENT
-    quantile = NormalDist().inv_cdf(float(domain.spec.quantile))
+    # Between 0 and 1, and as a float still below 1.
+    quantile = NormalDist().inv_cdf(min(float(domain.spec.quantile), _HIGHEST_QUANTILE))
     return round(max(0.0, quantile * deviation) * MILLIWATTS)
 
 

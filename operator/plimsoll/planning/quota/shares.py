@@ -5,7 +5,7 @@ among the children whose jobs demand that GPU type.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from plimsoll.api.job_queue import JobQueue
@@ -49,22 +49,25 @@ def fair_shares(
     children = children_of(queues)
     shares: dict[str, dict[str, int]] = defaultdict(dict)
     for kind, milli in supply.items():
-        _share_out(children, None, kind, milli, asking.get(kind, frozenset()), shares)
+        for name, share in _shared_out(children, kind, milli, asking.get(kind, frozenset())):
+            shares[name][kind] = share
     return shares
 
 
-def _share_out(  # noqa: PLR0913, PLR0917 - a recursion over one tree, with its accumulators
+def _shared_out(
     children: Mapping[str | None, list[JobQueue]],
-    parent: str | None,
     kind: str,
     milli: int,
     asking: AbstractSet[str],
-    shares: dict[str, dict[str, int]],
-) -> None:
-    those = [queue for queue in children.get(parent, []) if queue.metadata.name in asking]
-    weights = sum(queue.spec.weight for queue in those)
-    rest = max(0, milli - sum(guaranteed(queue).get(kind, 0) for queue in those))
-    for queue in those:
-        share = guaranteed(queue).get(kind, 0) + rest * queue.spec.weight // weights
-        shares[queue.metadata.name][kind] = share
-        _share_out(children, queue.metadata.name, kind, share, asking, shares)
+) -> Iterator[tuple[str, int]]:
+    """What each queue gets of a type, from the roots of the tree down, however deep it is."""
+    open_: list[tuple[str | None, int]] = [(None, milli)]
+    while open_:
+        parent, has = open_.pop()
+        those = [queue for queue in children.get(parent, []) if queue.metadata.name in asking]
+        weights = sum(queue.spec.weight for queue in those)
+        rest = max(0, has - sum(guaranteed(queue).get(kind, 0) for queue in those))
+        for queue in those:
+            share = guaranteed(queue).get(kind, 0) + rest * queue.spec.weight // weights
+            yield queue.metadata.name, share
+            open_.append((queue.metadata.name, share))

@@ -1,6 +1,7 @@
 """Which nodes were ordered together, and which of them have come."""
 
 from plimsoll.observe.nodes.orders import Order, Stage
+from plimsoll.observe.nodes.provisioning_requests import MOST_ASKED
 from plimsoll.observe.snapshot import Snapshot
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import seen
@@ -108,3 +109,7 @@ def test_requests_of_others_are_none_of_ours() -> None:
 
 def test_a_node_is_ordered_once_though_the_pool_was_karpenters_before() -> None:
     assert orders(a_claim("h100-1", node="n", arrived=True), a_node("n")) == [("h100-1", "n", True)]
+
+
+def test_a_request_for_countless_nodes_counts_as_one_for_many() -> None:
+    assert len(seen(POOL, a_request("h100-1", count=2**31 - 1)).orders) == MOST_ASKED

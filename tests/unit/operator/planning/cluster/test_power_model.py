@@ -114,3 +114,8 @@ def test_a_role_draws_by_what_it_is_used_for(used_for: str, draws: int) -> None:
 
 def test_a_fraction_of_a_gpu_never_draws_nothing() -> None:
     assert draw_milli(1, "Decode") == 1
+
+
+def test_a_quantile_next_to_certainty_is_no_more_than_that() -> None:
+    nearly, as_float = "0.999999999", "0.99999999999999999999"
+    assert base_watts(quantile=as_float) == base_watts(quantile=nearly)

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,3 +74,10 @@ def test_never_more_is_shared_out_than_is_there_or_guaranteed(
     owned = 1000 * sum(own for _, own in terms)
     assert sum(shares.values()) <= max(gpus * 1000, owned)
     assert all(shares[f"q{i}"] >= 1000 * own for i, (_, own) in enumerate(terms))
+
+
+def test_a_tree_may_be_deeper_than_calls_can_be() -> None:
+    names = [f"q{n}" for n in range(2000)]
+    deep = queues(a_queue(names[0]), *(a_queue(b, parent=a) for a, b in pairwise(names)))
+    shares = of_h100(fair_shares(deep, EIGHT, {H100: {*names}}))
+    assert [*shares.values()] == [8000] * len(names)
