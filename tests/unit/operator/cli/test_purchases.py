@@ -171,6 +171,14 @@ def test_within_a_budget_a_job_gets_what_it_can_do_with(
     for budget in (BUDGET, queue):
         said = explained(capsys, tmp_path, "gang", elastic, budget)
         assert (said["nodes"], said["withinBudget"]) == ({"h100-b": 1}, True)
+        # Once it is ordered, it stays what the gang waits for.
+        pool = {**POOL, "metadata": {**POOL["metadata"], "uid": "uid-GPUPool-h100-b"}}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        claim = a_claim("h100-b-1", pool="h100-b", creationTimestamp=now)
+        file = written(tmp_path, "cluster.yaml", THERE, pool, elastic, budget, claim)
+        (line,) = plan(capsys, "--cluster", file).report["jobs"]
+        said = line["purchase"]
+        assert (said["nodes"], said["ordered"], said["withinBudget"]) == ({}, {"h100-b": 1}, True)
 
 
 def test_within_a_budget_a_cheaper_type_does(

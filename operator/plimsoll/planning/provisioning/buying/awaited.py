@@ -40,10 +40,12 @@ def unawaited(
 ) -> Iterator[GiveBack]:
     """The orders on their way for which no job waits, by what was found for this snapshot.
 
+    Those that an unpaid job would use stay as well: it may do with them once it is tried again.
     Those that pools lack of `min` and `headroom` stay, and those whose nodes may be there already:
     these become idle. So do `spared` ones. See `missing_nodes` for the other arguments.
     """
-    nodes = [each for of_job in found.waiting.values() for each in of_job]
+    of_jobs = (*found.waiting.values(), *found.unpaid.values())
+    nodes = [each for of_job in of_jobs for each in of_job]
     names = {each.order.name for each in nodes if each.order is not None}
     for pool in snapshot.pools:
         coming = [each for each in coming_orders(pool, snapshot) if each.way is Way.NODE_CLAIM]

@@ -63,4 +63,4 @@ def purchase_search(offer: Offer | None, left: Decimal | None) -> Search:
     if not result.unpaid:
         return result
     cheaper = yield with_fewer(offer, payable(offer, result, left)).problem
-    return result if cheaper is None else with_more(result, purchases(offer, cheaper, left))
+    return None if cheaper is None else with_more(result, purchases(offer, cheaper, left))

@@ -201,18 +201,26 @@ def purchases(offer: Offer, placements: Placements, most_per_hour: Decimal | Non
 def payable(offer: Offer, found: Purchases, most_per_hour: Decimal | None) -> Mapping[str, int]:
     """How many nodes of each pool there is money for, those included that were `found`.
 
-    As if each pool were alone, and for whichever of the unpaid jobs may cost most.
+    As if each pool were alone, and with what is left for that unpaid job which has most.
     """
     pools = {pool.metadata.name: pool for pool in offer.to_buy.values()}
     spent = sum((n * hourly_price(pools[name]) for name, n in found.nodes.items()), Decimal(0))
     rest = None if most_per_hour is None else most_per_hour - spent
-    jobs = (job for job in offer.problem.jobs if JobName(job.whole_name) in found.unpaid)
-    limits = [
-        [each for each in (rest, offer.queues.most(job.queue)) if each is not None] for job in jobs
-    ]
-    most = max((min(each) for each in limits if each), default=Decimal(0))
+    queue_of = {JobName(job.whole_name): job.queue for job in offer.problem.jobs}
+    queues, charged = offer.queues, set[str]()
+    for name, nodes in found.waiting.items():
+        queues = queues.after(queue_of[name], cost(n for n in nodes if n.name not in charged))
+        charged.update(each.name for each in nodes)
+    most = Decimal(0)
+    for name, nodes in found.unpaid.items():
+        of_queue = queues.most(queue_of[name])
+        if of_queue is not None:
+            # A queue pays for what is on its way as well.
+            of_queue -= cost(n for n in nodes if n.order is not None and n.name not in charged)
+        limits = [each for each in (rest, of_queue) if each is not None]
+        most = max(most, min(limits, default=most))
     return {
-        name: found.nodes[name] + int(max(most, Decimal(0)) // price)
+        name: found.nodes[name] + int(most // price)
         for name, pool in pools.items()
         if (price := hourly_price(pool))
     }

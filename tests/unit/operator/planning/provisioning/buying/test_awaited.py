@@ -94,3 +94,11 @@ def test_a_node_that_has_come_for_a_gang_goes_to_nobody_younger() -> None:
     assert placed(gang, late, early, arrives=kept) == ["early"]
     urgent = a_training_job("urgent", gpus=8, priorityClassName="urgent")
     assert placed(gang, urgent, a_priority_class("urgent", 9), arrives=kept) == ["urgent"]
+
+
+def test_what_is_on_its_way_for_a_job_that_cannot_be_paid_now_is_not_taken_back() -> None:
+    found = waits_for("h100-1")
+    unpaid = Purchases(unpaid=found.waiting)
+    claim = a_claim("h100-1")
+    assert taken_back(Purchases(), POOL, claim) == ["h100-1"]
+    assert taken_back(unpaid, POOL, claim) == []
