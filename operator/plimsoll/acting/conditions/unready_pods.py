@@ -10,6 +10,7 @@ from typing import Final
 
 from plimsoll.observe.snapshot import PodView
 
+NOT_READY: Final = "runs, but is not ready"
 TOLD_AFTER: Final = timedelta(minutes=1)
 """How long after a pod's start it is said that it is not ready."""
 
@@ -33,10 +34,11 @@ def unready_among(pods: Iterable[PodView]) -> Unready | None:
     times = [at for pod in found if (at := pod.started or pod.created) is not None]
     if not times:
         return None
-    others = f", as {len(found) - 1} more" if len(found) > 1 else ""
+    more = len(found) - 1
+    others = f", nor {'is' if more == 1 else 'are'} {more} more" if more else ""
     message = (
-        f"{found[0].name} on {found[0].node} runs, but is not ready{others}: if that lasts, check"
-        " its logs and its readiness probe"
+        f"{found[0].name} on {found[0].node} {NOT_READY}{others}: if that"
+        " lasts, check its logs and its readiness probe"
     )
     return Unready(min(times) + TOLD_AFTER, tuple(pod.name for pod in found), message)
 

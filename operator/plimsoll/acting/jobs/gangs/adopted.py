@@ -23,6 +23,7 @@ from plimsoll.acting.jobs.gangs.gang_start import (
     started,
     starting,
     waits_for_room,
+    with_room,
 )
 from plimsoll.acting.jobs.refusal import is_refused, pods_refused
 from plimsoll.acting.pods.gpu_request import needs_of, pod_placements
@@ -215,7 +216,7 @@ def _resumed(
         return waits_for_room(view, job, status, turn, events)
     size = _size(job, placement)
     writes = WorkloadWrites(workload, suspend=False, size=size)
-    return Step(view, status, events=events, workload=writes)
+    return Step(view, with_room(view, status, turn), events=events, workload=writes)
 
 
 def _size(job: TrainingJob, placement: TrainingPlacement) -> int | None:

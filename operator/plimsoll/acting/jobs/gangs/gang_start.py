@@ -11,7 +11,7 @@ from plimsoll.acting.conditions.conditions import (
     with_conditions,
 )
 from plimsoll.acting.conditions.stuck_pods import stuck_among
-from plimsoll.acting.conditions.unready_pods import unready_among
+from plimsoll.acting.conditions.unready_pods import NOT_READY, unready_among
 from plimsoll.acting.jobs.ending import not_deleting
 from plimsoll.acting.jobs.refusal import (
     avoided,
@@ -48,6 +48,13 @@ def waits_for_room(
     if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):
         status = with_conditions(status, view, turn.now, [fact])
     return Step(view, status, events=events, waits=True)
+
+
+def with_room(view: JobView, status: TrainingJobStatus, turn: Turn) -> TrainingJobStatus:
+    """The status of a gang whose room is free: it says no longer that it waits for that."""
+    if not says(status, "Running", Reason.WAITING_FOR_CAPACITY):
+        return status
+    return _starts(view, status, turn, "its room is free, and its pods are being made")
 
 
 def starting(
@@ -95,16 +102,22 @@ def _with_what_is_unready(
 
     While a container cannot start, or pods fail and others make them anew, that is said instead.
     """
-    unready = unready_among(pods)
+    unready, said = unready_among(pods), _said(status, Reason.STARTING)
     fails = view.workload is not None and says(status, "Running", Reason.RESTARTING)
+    if unready is None and NOT_READY in said:
+        return _starts(view, status, turn, "its other pods are to run"), None
     if unready is None or fails or stuck_among(pods) is not None:
         return status, None
     if turn.now < unready.told_at:
         return status, unready.told_at
-    if unready.is_said_by(_said(status, Reason.STARTING)):
+    if unready.is_said_by(said):
         return status, None
-    fact = Fact.false("Running", Reason.STARTING, unready.message)
-    return with_conditions(status, view, turn.now, [fact]), None
+    return _starts(view, status, turn, unready.message), None
+
+
+def _starts(view: JobView, status: TrainingJobStatus, turn: Turn, why: str) -> TrainingJobStatus:
+    fact = Fact.false("Running", Reason.STARTING, why)
+    return with_conditions(status, view, turn.now, [fact])
 
 
 def started(

@@ -20,7 +20,13 @@ from plimsoll.acting.jobs.disturbance import disturbed
 from plimsoll.acting.jobs.ending import alive
 from plimsoll.acting.jobs.gangs.adopted import adopted_goes_on, ended, with_pods_kept, without_place
 from plimsoll.acting.jobs.gangs.first_place import told_by_pod, with_first_place
-from plimsoll.acting.jobs.gangs.gang_start import node_refused, started, starting, waits_for_room
+from plimsoll.acting.jobs.gangs.gang_start import (
+    node_refused,
+    started,
+    starting,
+    waits_for_room,
+    with_room,
+)
 from plimsoll.acting.jobs.gangs.live_resize import kept_places
 from plimsoll.acting.jobs.gangs.notice import departing, noticed, with_answer, without_old_notice
 from plimsoll.acting.jobs.gangs.restarting import interrupted
@@ -247,13 +253,10 @@ def _start(
         return Step(view, status, events=events, waits=True)
     if not turn.occupancy.take_all(needs_of(job, placements)):
         return waits_for_room(view, job, status, turn, events)
-    if says(status, "Running", Reason.WAITING_FOR_CAPACITY):
-        fact = Fact.false("Running", Reason.STARTING, "all its room is free: its pods are made")
-        status = with_conditions(status, view, turn.now, [fact])
     gang = gang_of(placement)
     return Step(
         view,
-        status,
+        with_room(view, status, turn),
         service=None if gang.is_alone else service_manifest(job),
         create=tuple(_pod(job, pod, gang, turn) for pod in placements),
         events=events,

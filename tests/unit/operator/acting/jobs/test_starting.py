@@ -216,6 +216,9 @@ def test_a_worker_that_is_not_ready_after_a_minute_is_said_once() -> None:
     assert rests(job, first, unready(second, MINUTE))
     (step,) = Steps().of(a_turn(job, unready(first, MINUTE), second), set())
     assert step.status.message.startswith("train-worker-0 on node runs")
+    pending = made(first, MINUTE)
+    (step,) = Steps().of(a_turn(job, pending, second), set())
+    assert step.status.message == "its other pods are to run"
     assert stepped(job, first, second).status.reason == Reason.RUNNING
 
 
@@ -232,7 +235,7 @@ def test_time_alone_lets_it_be_said_that_a_worker_is_not_ready() -> None:
 def test_of_several_that_are_not_ready_the_first_is_named() -> None:
     job, first, second = a_gang()
     step = stepped(job, unready(second, MINUTE), unready(first, MINUTE))
-    assert "train-worker-0 on node runs, but is not ready, as 1 more: if" in step.status.message
+    assert "train-worker-0 on node runs, but is not ready, nor is 1 more: if" in step.status.message
 
 
 def test_that_a_container_cannot_start_is_said_instead() -> None:

@@ -55,6 +55,10 @@ def test_a_job_is_not_resumed_while_others_are_still_in_its_place() -> None:
     step = stepped(job, stand_in, a_gpu_pod("other", "a", gpus=3))
     assert (step.workload, step.waits) == (None, True)
     assert not is_true(step.status.conditions, "Running")
+    waits = a_stand_in(a_batch_job(), "a", "a", **reported(step))
+    resumed = stepped(job, waits)
+    assert writes(resumed).suspend is False
+    assert resumed.status.reason == Reason.STARTING
 
 
 def test_a_job_is_not_resumed_before_its_old_pods_are_gone() -> None:
