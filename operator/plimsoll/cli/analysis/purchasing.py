@@ -34,7 +34,7 @@ _AT_ONCE = Effort(deterministic_seconds=0)
 
 def purchases_after(snapshot: Snapshot, result: PlanResult) -> Purchases:
     """What an operator that may buy nodes would buy once it has carried out the plan."""
-    blocked = known_blocked(snapshot) | unpriced(snapshot) | overlapped(snapshot).keys()
+    blocked = known_blocked(snapshot) | unpriced(snapshot) | frozenset(overlapped(snapshot))
     future = future_nodes(snapshot, blocked, to_buy=obstacle(snapshot) is None)
     offer = offer_to(snapshot, settled(result), future, ProblemBuilder())
     search = purchase_search(offer, left_per_hour(snapshot))

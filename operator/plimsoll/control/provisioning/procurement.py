@@ -52,7 +52,7 @@ from plimsoll.planning.provisioning.future_nodes import (
     room_for_more,
     unsold,
 )
-from plimsoll.planning.provisioning.idle_nodes import in_use, left_open
+from plimsoll.planning.provisioning.idle_nodes import in_use, to_reopen
 from plimsoll.planning.provisioning.overlaps import overlapped
 from plimsoll.planning.provisioning.shortages import Shortages
 from plimsoll.supervision import count_failure, result_of
@@ -172,7 +172,7 @@ class Procurement:
     def _let_go(self, snapshot: Snapshot, writer: Writer) -> None:
         """Withdraw requests that nothing more comes of; open what is given back no more."""
         writer.orders.submit(withdrawals(snapshot))
-        reopened = [*left_open(snapshot)]
+        reopened = [*to_reopen(snapshot)]
         if reopened and not writer.nodes.is_busy:
             writer.nodes.submit(reopened)
 
@@ -365,7 +365,7 @@ class Procurement:
     def _blocked(self, snapshot: Snapshot) -> frozenset[str]:
         """The pools of which nothing can be bought now."""
         elsewhere = unsold(snapshot) if self._may_buy(snapshot) else frozenset[str]()
-        never = unpriced(snapshot) | overlapped(snapshot).keys()
+        never = unpriced(snapshot) | frozenset(overlapped(snapshot))
         return self.shortages.blocked(snapshot.now) | never | elsewhere
 
     def _used(self, snapshot: Snapshot, current: CurrentPlan) -> frozenset[str]:

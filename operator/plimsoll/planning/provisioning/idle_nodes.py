@@ -139,7 +139,7 @@ class IdleNodes:
                 yield from changes
 
 
-def left_open(snapshot: Snapshot) -> Iterator[Reopen]:
+def to_reopen(snapshot: Snapshot) -> Iterator[Reopen]:
     """The nodes that are closed, and whose pools buy and give back no more."""
     pools = {pool.metadata.name: pool for pool in snapshot.pools}
     for order in snapshot.orders:

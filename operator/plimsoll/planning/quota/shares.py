@@ -61,13 +61,13 @@ def _shared_out(
     asking: AbstractSet[str],
 ) -> Iterator[tuple[str, int]]:
     """What each queue gets of a type, from the roots of the tree down, however deep it is."""
-    open_: list[tuple[str | None, int]] = [(None, milli)]
-    while open_:
-        parent, has = open_.pop()
+    unvisited: list[tuple[str | None, int]] = [(None, milli)]
+    while unvisited:
+        parent, has = unvisited.pop()
         those = [queue for queue in children.get(parent, []) if queue.metadata.name in asking]
         weights = sum(queue.spec.weight for queue in those)
         rest = max(0, has - sum(guaranteed(queue).get(kind, 0) for queue in those))
         for queue in those:
             share = guaranteed(queue).get(kind, 0) + rest * queue.spec.weight // weights
             yield queue.metadata.name, share
-            open_.append((queue.metadata.name, share))
+            unvisited.append((queue.metadata.name, share))

@@ -94,7 +94,7 @@ def _preempted(
 
 
 def _held(view: JobView, job: InferenceJob, target: TargetView, turn: Turn, hold: Hold) -> Step:
-    """The job waits. Its workload keeps what it has."""
+    """The job waits. Its workload keeps what it has, unless it is still to be scaled to 0."""
     status = job.status
     facts = [Fact.false("Admitted", hold.reason, hold.message)]
     if says(status, "Running", Reason.RUNNING):

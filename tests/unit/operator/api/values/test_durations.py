@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from plimsoll.api.values.durations import (
@@ -40,11 +40,12 @@ def test_the_notation_is_the_shortest() -> None:
 
 
 @given(st.from_regex(DURATION_PATTERN, fullmatch=True))
+@example("99999h99999h99999h99999m")
 def test_whatever_can_be_read_can_be_written_and_read_again(text: str) -> None:
     duration = parse_duration(text)
     again = parse_duration(duration_text(duration))
     assert again <= duration
-    assert duration - again < timedelta(minutes=1)
+    assert duration - again < timedelta(hours=1)
 
 
 def test_the_longest_durations_are_written_in_several_parts() -> None:

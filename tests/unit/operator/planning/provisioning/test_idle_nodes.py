@@ -11,7 +11,7 @@ from plimsoll.planning.provisioning.idle_nodes import (
     Reopen,
     Uses,
     in_use,
-    left_open,
+    to_reopen,
 )
 from plimsoll_devcluster.manifest import Manifest
 from support.clusters.seen import NOW, at, seen
@@ -259,7 +259,7 @@ def test_one_that_is_too_old_is_closed_and_emptied_and_not_used_again() -> None:
 
 def test_a_closed_node_of_a_pool_that_gives_back_no_more_is_reopened() -> None:
     fixed = {**POOL, "spec": {k: v for k, v in POOL["spec"].items() if k != "provisioning"}}
-    (reopened,) = left_open(seen(fixed, *bought(closed=True)))
+    (reopened,) = to_reopen(seen(fixed, *bought(closed=True)))
     assert "its pool has no provisioning any more" in reopened.message
-    assert not [*left_open(seen(fixed, *bought()))]
-    assert not [*left_open(seen(POOL, *bought(closed=True)))]
+    assert not [*to_reopen(seen(fixed, *bought()))]
+    assert not [*to_reopen(seen(POOL, *bought(closed=True)))]
