@@ -234,9 +234,11 @@ def buy_a_node(scene: Scene) -> None:
 
 def request_a_node(scene: Scene) -> None:
     """Have the operator request a node that cannot be had, and withdraw that."""
-    scene.apply(an_autoscaled_pool("requested", provisioning={"min": 1}))
+    # The first by name: a pool of the examples selects the same GPUs.
+    name = "a-request"
+    scene.apply(an_autoscaled_pool(name, provisioning={"min": 1}))
     autoscaler = ClusterAutoscaler(scene.api, namespace=scene.namespace)
-    autoscaler.group("requested").room = 0
+    autoscaler.group(name).room = 0
     wait_until(autoscaler.names, timeout_seconds=SEARCH_SECONDS, what="a node is requested")
 
     def all_have_failed_and_are_gone() -> bool:
