@@ -13,6 +13,7 @@ from plimsoll.acting.step import Refusal, Turn
 from plimsoll.acting.steps import Steps
 from plimsoll.acting.writes.writer import Writer
 from plimsoll.control.current_plan import CurrentPlan
+from plimsoll.control.fence import fenced
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.provisioning.procurement import Procurement
 from plimsoll.control.view import View
@@ -26,9 +27,6 @@ from plimsoll.planning.power.capped_jobs import capped_jobs
 from plimsoll.planning.power.job_power import JobPowers
 from plimsoll.planning.problem.build import PlanInput
 from plimsoll.planning.serving.old_templates import replicas_by_role
-from plimsoll.vocabulary import logs, metrics
-
-_log = logs.logger(__name__)
 
 
 class Dispatch:
@@ -141,11 +139,8 @@ class Dispatch:
             lambda: self._step(replace(now, renewal_waits=_all_renewals(snapshot)), writer),
         )
         for part in parts:
-            try:
+            with fenced("a part of the turn failed"):
                 part()
-            except Exception:  # noqa: BLE001 - around a part: the others go on, and it is counted
-                metrics.LOOP_ERRORS.inc()
-                _log.exception("a part of the turn failed")
 
     def _step(self, turn: Turn, writer: Writer, awaited: frozenset[JobName] = frozenset()) -> None:
         """Submit the jobs' steps, except those of the `awaited`: they are to begin nothing else."""

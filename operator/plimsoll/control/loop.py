@@ -7,7 +7,7 @@ costs nothing. What it remembers between turns saves work and decides nothing.
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from decimal import Decimal
@@ -22,6 +22,7 @@ from plimsoll.api.kinds import JobStatus
 from plimsoll.control.cluster_reporting import ClusterReporting
 from plimsoll.control.current_plan import CurrentPlan, report_dropped
 from plimsoll.control.dispatch import Dispatch
+from plimsoll.control.fence import fenced
 from plimsoll.control.loop_terms import LoopTerms
 from plimsoll.control.plan_inputs import PlanInputs
 from plimsoll.control.provisioning.procurement import Procurement
@@ -301,12 +302,12 @@ class Loop:
             self._dispatch.act(snapshot, plan_input, self._current, writer)
         if self._current.plan is not None:
             plan, bought = self._current.plan, self._procurement
-            with counted(TurnPart.REPORT), _fenced("the cluster was not reported"):
+            with counted(TurnPart.REPORT), fenced("the cluster was not reported"):
                 self._cluster_reporting.report(snapshot, plan_input, plan, bought, writer)
 
     def _procure(self, snapshot: Snapshot, writer: Writer) -> None:
         """Buy nodes and give them back."""
-        with _fenced("nodes were not looked after"):
+        with fenced("nodes were not looked after"):
             self._procurement.turn(snapshot, self._current, writer)
 
     def wrote_pod(self, pod: Pod) -> None:
@@ -365,16 +366,6 @@ class Loop:
         else:
             self._current.unsettle()
         self.wake.set()
-
-
-@contextlib.contextmanager
-def _fenced(what: str) -> Generator[None]:
-    """Count and log an error of a part of a turn, which so stops no other part."""
-    try:
-        yield
-    except Exception:  # noqa: BLE001 - around a part: the others go on, and it is counted
-        metrics.LOOP_ERRORS.inc()
-        _log.exception(what)
 
 
 def _carried(late: PlanResult, plan_input: PlanInput) -> PlanResult | None:
